@@ -1,0 +1,148 @@
+//! The table of every deadline that the store compares.
+
+use crate::Domain;
+use serde::Serialize;
+
+/// A deadline of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadlineId {
+    /// A read lease at the master. Mirrors `master_service.h:ObjectMetadata::IsLeaseExpired`.
+    Lease,
+    /// Until then an unfinished put keeps other writers out. Mirrors `master_service.cpp:PutStart`.
+    Discard,
+    /// An unfinished put is given up by a sweep. Mirrors `master_service.cpp:DiscardExpiredProcessingReplicas`.
+    Release,
+    /// Discarded memory leaves quarantine. Mirrors `master_service.cpp:ReleaseExpiredDiscardedReplicas`.
+    Quarantine,
+    /// A sweep without memory pressure is due. Mirrors `master_service.cpp:EvictionThreadFunc`.
+    IdleSweep,
+    /// A client that does not ping is dead. Mirrors `master_service.cpp:ClientMonitorFunc`.
+    ClientTtl,
+    /// A soft pin ends. Mirrors `master_service.h:ObjectMetadata::IsSoftPinned`.
+    SoftPin,
+    /// The client's own view of the lease it was told. Mirrors `client_service.h:QueryResult::IsLeaseExpired`.
+    ClientLease,
+    /// The client gives up on a transfer. Mirrors `transfer_task.cpp:wait_for_completion`.
+    Transfer,
+    /// The transport closes a connection without progress. Mirrors the release's `MC_TCP_PROGRESS_TIMEOUT_SEC`.
+    Progress,
+    /// The client gives up on an answer. Mirrors `master_client.cpp` (`MC_RPC_TIMEOUT_MS`).
+    Rpc,
+    /// The next ping of a client that mounted something. Mirrors `client_service.cpp:StorageHeartbeatThreadMain`.
+    Ping,
+}
+
+/// Whose length a deadline has: a key of a scenario's `timeouts`, or a constant of upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// The key of that name in `[world] timeouts`.
+    Timeout(&'static str),
+    /// A fixed number of nanoseconds.
+    FixedNs(u64),
+}
+
+/// When a deadline counts as reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compare {
+    /// Reached at the instant itself: `now >= base + length`.
+    Inclusive,
+    /// Reached only after it: `now > base + length`.
+    Strict,
+}
+
+/// Who looks at the deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actor {
+    /// The master.
+    Master,
+    /// A client.
+    Client,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Deadline {
+    /// Which deadline.
+    pub id: DeadlineId,
+    /// Its name in tables and docs.
+    pub name: &'static str,
+    /// The clock it is compared on.
+    pub domain: Domain,
+    /// What it counts from.
+    pub base: &'static str,
+    /// How long it is.
+    pub length: Length,
+    /// Whether it is reached at the instant itself or only after it.
+    pub compare: Compare,
+    /// Who acts on it.
+    pub actor: Actor,
+    /// What happens when it is reached.
+    pub effect: &'static str,
+    /// The upstream expression it mirrors.
+    pub mirrors: &'static str,
+}
+
+macro_rules! deadlines {
+    ($($id:ident $name:literal $domain:ident $compare:ident $actor:ident $length:expr, from $base:literal,
+       then $effect:literal, mirrors $mirrors:literal;)*) => {
+        /// Every deadline of the store, in the order of an object's life.
+        pub const DEADLINES: &[Deadline] = &[$(Deadline {
+            id: DeadlineId::$id, name: $name, domain: Domain::$domain, base: $base, length: $length,
+            compare: Compare::$compare, actor: Actor::$actor, effect: $effect, mirrors: $mirrors,
+        },)*];
+    };
+}
+
+deadlines! {
+    Discard "discard" Realtime Strict Master Length::Timeout("discard"), from "PutStart handled",
+        then "another PutStart of the key preempts", mirrors "PutStart refused while put_start_time + discard >= now";
+    Release "release" Realtime Strict Master Length::Timeout("release"), from "PutStart handled",
+        then "a sweep gives the unfinished put up", mirrors "put_start_time + release < now";
+    Quarantine "quarantine" Realtime Inclusive Master Length::Timeout("release"), from "PutStart handled (preempted put)",
+        then "a sweep frees the discarded range", mirrors "free_at <= now";
+    IdleSweep "idle_sweep" Realtime Strict Master Length::Timeout("release"), from "the last sweep",
+        then "an eviction round sweeps without pressure", mirrors "now - last_discard > release";
+    Lease "lease" Realtime Inclusive Master Length::Timeout("lease"), from "the last read that granted",
+        then "remove and eviction may take the object", mirrors "now >= lease";
+    SoftPin "soft_pin" Realtime Inclusive Master Length::Timeout("soft_pin"), from "the first PutEnd",
+        then "eviction no longer spares the object", mirrors "now >= soft_pin_timeout";
+    ClientTtl "client_ttl" Monotonic Strict Master Length::Timeout("client_ttl"), from "the monitor round that read the last ping",
+        then "the client's segments vanish with all keys on them", mirrors "ttl < now";
+    ClientLease "client_lease" Monotonic Inclusive Client Length::Timeout("lease"), from "just before the query is sent",
+        then "the read fails with LEASE_EXPIRED", mirrors "now >= before_rpc + lease_ttl";
+    Transfer "transfer" Realtime Strict Client Length::Timeout("transfer"), from "the transfer is submitted",
+        then "the operation fails with TRANSFER_FAIL", mirrors "now - submit > 60 s";
+    Progress "progress" Monotonic Inclusive Client Length::Timeout("progress"), from "the last byte that moved",
+        then "the transport closes the connection", mirrors "MC_TCP_PROGRESS_TIMEOUT_SEC";
+    Rpc "rpc" Monotonic Inclusive Client Length::Timeout("rpc"), from "the request is sent",
+        then "the call fails with RPC_TIMEOUT", mirrors "MC_RPC_TIMEOUT_MS";
+    Ping "ping" Monotonic Inclusive Client Length::FixedNs(1_000_000_000), from "the last ping",
+        then "the client pings again", mirrors "StorageHeartbeatThreadMain, 1 s";
+}
+
+impl DeadlineId {
+    /// The row of the table.
+    pub fn row(self) -> &'static Deadline {
+        DEADLINES
+            .iter()
+            .find(|row| row.id == self)
+            .unwrap_or(&DEADLINES[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_has_its_own_row() {
+        for row in DEADLINES {
+            assert_eq!(row.id.row().name, row.name);
+        }
+        assert_eq!(DEADLINES.len(), 12);
+    }
+}
