@@ -119,11 +119,11 @@ impl fmt::Display for Span {
         if seconds > 0 && rest > SECOND / 2 && SECOND - rest < 1_000 {
             return write!(f, "{}s - {}ns", seconds + 1, SECOND - rest);
         }
-        if seconds > 0 && rest > 0 && rest % 1_000_000 != 0 {
+        if seconds > 0 && rest > 0 && !rest.is_multiple_of(1_000_000) {
             return write!(f, "{seconds}s + {}", Span::from_ns(rest));
         }
         for (unit, ns) in [("s", SECOND), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)] {
-            if self.ns % ns == 0 {
+            if self.ns.is_multiple_of(ns) {
                 return write!(f, "{}{unit}", self.ns / ns);
             }
         }

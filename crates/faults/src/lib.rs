@@ -1,1 +1,11 @@
-//! moonquake-faults
+//! The catalogue of phases, the dimensions of faults and their actions, and the bridge to `fail`.
+//!
+//! Scenario validation, `moonquake catalog`, the engines and the docs all read the tables of this crate.
+
+mod action;
+mod dimension;
+mod phase;
+
+pub use action::{ACTIONS, ActionKind, ActionRow};
+pub use dimension::{DIMENSIONS, Dimension, DimensionRow, TriggerKind};
+pub use phase::{Moment, PHASES, Phase, PhaseId};
