@@ -1,0 +1,61 @@
+//! The macro that turns the table of methods into types.
+
+macro_rules! rpc_table {
+    ($($name:ident { $($field:ident: $type:ty),* $(,)? } -> $result:ty;)*) => {
+        /// A method of the master.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Rpc {
+            $(#[doc = concat!("Mirrors `rpc_service.cpp:WrappedMasterService::", stringify!($name), "`.")] $name,)*
+        }
+
+        impl Rpc {
+            /// Every method, in the order of the table.
+            pub const ALL: &'static [Rpc] = &[$(Rpc::$name,)*];
+
+            /// Upstream's name, such as `PutStart`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Rpc::$name => stringify!($name),)* }
+            }
+
+            /// The qualified name of the handler, from which the function id is computed.
+            pub const fn function_name(self) -> &'static str {
+                match self { $(Rpc::$name => concat!("mooncake::WrappedMasterService::", stringify!($name)),)* }
+            }
+
+            /// From upstream's name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $(stringify!($name) => Some(Rpc::$name),)* _ => None }
+            }
+        }
+
+        /// A call with its arguments, in wire order.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Request {
+            $(
+                #[doc = concat!("Arguments of `", stringify!($name), "`.")]
+                $name { $(#[doc = concat!("Upstream's argument `", stringify!($field), "`.")] $field: $type,)* },
+            )*
+        }
+
+        impl Request {
+            /// The method that is called.
+            pub const fn rpc(&self) -> Rpc {
+                match self { $(Request::$name { .. } => Rpc::$name,)* }
+            }
+        }
+
+        /// What a call returned. The errors of the store are values; an RPC-level error is
+        /// an `RpcError` instead.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Response {
+            $(#[doc = concat!("Result of `", stringify!($name), "`.")] $name($result),)*
+        }
+
+        impl Response {
+            /// The method that was called.
+            pub const fn rpc(&self) -> Rpc {
+                match self { $(Response::$name(_) => Rpc::$name,)* }
+            }
+        }
+    };
+}
