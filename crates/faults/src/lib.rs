@@ -5,7 +5,9 @@
 mod action;
 mod dimension;
 mod phase;
+mod quirk;
 
 pub use action::{ACTIONS, ActionKind, ActionRow};
 pub use dimension::{DIMENSIONS, Dimension, DimensionRow, TriggerKind};
 pub use phase::{Moment, PHASES, Phase, PhaseId};
+pub use quirk::{Profile, QUIRKS, Quirk, QuirkRow, Quirks};

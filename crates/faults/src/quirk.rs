@@ -1,0 +1,192 @@
+//! Named, switchable behaviours of upstream that break the contract, and the two profiles made of them.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A behaviour of upstream that breaks the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quirk {
+    /// PutEnd and PutRevoke are matched by client id alone. Mirrors `master_service.cpp:PutEnd`.
+    StalePutEnd,
+    /// Leases are wall-clock instants at the master. Mirrors `master_service.h:GrantReadLease`.
+    WallClockLeases,
+    /// A new master takes remounted segments for free. Mirrors `segment.cpp:ReMountSegment`.
+    RestartForgetsLeases,
+    /// A segment that expires or unmounts forgets its leases and its quarantine. Mirrors `segment.cpp:PrepareUnmountSegment`.
+    RemountForgetsLeases,
+    /// PutRevoke frees the range at once. Mirrors `master_service.cpp:PutRevoke`.
+    RevokeFreesAtOnce,
+    /// A forced remove frees a range whose lease lives. Mirrors `master_service.cpp:Remove`.
+    ForceFreesLeased,
+    /// A transfer goes on after its operation has failed. Mirrors `transfer_task.cpp:wait_for_completion`.
+    TransferOutlivesOperation,
+    /// An existence probe grants a full lease. Mirrors `master_service.cpp:ExistKey`.
+    ProbeGrantsLease,
+    /// A pressure round without candidates releases no quarantine. Mirrors `master_service.cpp:BatchEvict`.
+    EmptyRoundKeepsQuarantine,
+}
+
+/// A row of the quirk table.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuirkRow {
+    /// Which quirk.
+    pub id: Quirk,
+    /// Its name on the command line and in reports.
+    pub name: &'static str,
+    /// What upstream does.
+    pub upstream: &'static str,
+    /// What happens when it is off.
+    pub strict: &'static str,
+}
+
+/// All quirks.
+pub const QUIRKS: &[QuirkRow] = &[
+    QuirkRow {
+        id: Quirk::StalePutEnd,
+        name: "stale-put-end",
+        upstream: "PutEnd and PutRevoke look at the client id only, so a late one acts on a newer attempt",
+        strict: "they name their attempt, and an old attempt's is refused with ILLEGAL_CLIENT",
+    },
+    QuirkRow {
+        id: Quirk::WallClockLeases,
+        name: "wall-clock-leases",
+        upstream: "the master compares leases on the wall clock, which can be set",
+        strict: "the master compares leases on the monotonic clock",
+    },
+    QuirkRow {
+        id: Quirk::RestartForgetsLeases,
+        name: "restart-forgets-leases",
+        upstream: "a new master hands out a remounted segment at once",
+        strict: "a segment that comes back to a new master stays closed for one lease",
+    },
+    QuirkRow {
+        id: Quirk::RemountForgetsLeases,
+        name: "remount-forgets-leases",
+        upstream: "an expired or unmounted segment forgets its leases and its quarantine",
+        strict: "a segment that comes back stays closed until its last lease and quarantine are over",
+    },
+    QuirkRow {
+        id: Quirk::RevokeFreesAtOnce,
+        name: "revoke-frees-at-once",
+        upstream: "PutRevoke frees the range although the transfer may still be running",
+        strict: "a revoked range is quarantined until the release timeout",
+    },
+    QuirkRow {
+        id: Quirk::ForceFreesLeased,
+        name: "force-frees-leased",
+        upstream: "a forced remove frees a range at once although a reader's lease lives",
+        strict: "a forced remove hides the key and quarantines the range until the lease is over",
+    },
+    QuirkRow {
+        id: Quirk::TransferOutlivesOperation,
+        name: "transfer-outlives-operation",
+        upstream: "a transfer that is given up goes on and touches the buffer later",
+        strict: "a transfer is fenced before its failure is told",
+    },
+    QuirkRow {
+        id: Quirk::ProbeGrantsLease,
+        name: "probe-grants-lease",
+        upstream: "an existence probe that hits grants a full lease",
+        strict: "an existence probe grants none",
+    },
+    QuirkRow {
+        id: Quirk::EmptyRoundKeepsQuarantine,
+        name: "empty-round-keeps-quarantine",
+        upstream: "an eviction round under pressure that finds no candidate returns before it releases quarantine",
+        strict: "every round releases what is due",
+    },
+];
+
+/// A set of quirks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quirks(BTreeSet<Quirk>);
+
+/// A named set of quirks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// All that the pinned release has.
+    Upstream,
+    /// None: the contract as it should be.
+    Strict,
+}
+
+impl Quirk {
+    /// The row of the table.
+    pub fn row(self) -> &'static QuirkRow {
+        QUIRKS.iter().find(|row| row.id == self).unwrap_or(&QUIRKS[0])
+    }
+
+    /// The quirk of that name.
+    pub fn from_name(name: &str) -> Option<Quirk> {
+        QUIRKS.iter().find(|row| row.name == name).map(|row| row.id)
+    }
+}
+
+impl Quirks {
+    /// No quirk.
+    pub fn none() -> Quirks {
+        Quirks::default()
+    }
+
+    /// Every quirk.
+    pub fn all() -> Quirks {
+        Quirks(QUIRKS.iter().map(|row| row.id).collect())
+    }
+
+    /// One quirk alone.
+    pub fn only(quirk: Quirk) -> Quirks {
+        Quirks(BTreeSet::from([quirk]))
+    }
+
+    /// Whether the quirk is on.
+    pub fn has(&self, quirk: Quirk) -> bool {
+        self.0.contains(&quirk)
+    }
+}
+
+impl Profile {
+    /// The quirks of the profile.
+    pub fn quirks(self) -> Quirks {
+        match self {
+            Profile::Upstream => Quirks::all(),
+            Profile::Strict => Quirks::none(),
+        }
+    }
+
+    /// The word on the command line and in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Upstream => "upstream",
+            Profile::Strict => "strict",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn from_name(name: &str) -> Option<Profile> {
+        [Profile::Upstream, Profile::Strict]
+            .into_iter()
+            .find(|profile| profile.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_hold_all_and_none() {
+        for row in QUIRKS {
+            assert!(Profile::Upstream.quirks().has(row.id) && !Profile::Strict.quirks().has(row.id));
+            assert_eq!(Quirk::from_name(row.name), Some(row.id));
+            assert_eq!(
+                QUIRKS
+                    .iter()
+                    .filter(|other| Quirks::only(row.id).has(other.id))
+                    .count(),
+                1
+            );
+        }
+    }
+}
