@@ -6,6 +6,7 @@
 mod content;
 mod event;
 mod kind;
+mod line;
 mod log;
 mod projection;
 

@@ -1,0 +1,123 @@
+//! What every engine is to the rest of the house: something that turns a plan into evidence.
+
+use crate::Plan;
+use moonquake_clock::Rules;
+use moonquake_evidence::Evidence;
+use moonquake_faults::{Profile, Quirks};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a scenario runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineKind {
+    /// Rust client, Rust master, stepped clock.
+    Model,
+    /// Rust client over TCP, unmodified `mooncake_master`.
+    Master,
+    /// Unmodified C++ client and master.
+    Native,
+    /// Unmodified C++ client on the Rust master.
+    Hosted,
+    /// Rust client, C++ `MasterService` in process.
+    Ffi,
+    /// Unmodified C++ client over RDMA.
+    Rdma,
+}
+
+impl EngineKind {
+    /// Every engine of the design.
+    pub const ALL: [EngineKind; 6] = [
+        EngineKind::Model,
+        EngineKind::Master,
+        EngineKind::Native,
+        EngineKind::Hosted,
+        EngineKind::Ffi,
+        EngineKind::Rdma,
+    ];
+
+    /// The word on the command line and in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineKind::Model => "model",
+            EngineKind::Master => "master",
+            EngineKind::Native => "native",
+            EngineKind::Hosted => "hosted",
+            EngineKind::Ffi => "ffi",
+            EngineKind::Rdma => "rdma",
+        }
+    }
+
+    /// The engine of that name.
+    pub fn from_name(name: &str) -> Option<EngineKind> {
+        EngineKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a plan is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The profile whose claim counts.
+    pub profile: Profile,
+    /// The quirks of the model; those of the profile unless a test switches them one by one.
+    pub quirks: Quirks,
+    /// The comparisons of the model; the table unless a test flips one.
+    pub rules: Rules,
+    /// The seed of the order of deliveries; without one, first in, first out.
+    pub seed: Option<u64>,
+    /// For tests of the judge: the engine claims the injection and does not make it.
+    pub claim_only: bool,
+}
+
+impl RunOptions {
+    /// A plain run of a profile.
+    pub fn new(profile: Profile) -> RunOptions {
+        RunOptions {
+            profile,
+            quirks: profile.quirks(),
+            rules: Rules::default(),
+            seed: None,
+            claim_only: false,
+        }
+    }
+}
+
+/// Why an engine brought no evidence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// Something the engine needs is not installed.
+    #[error("{what}\n  to mend this: {cure}")]
+    NotInstalled {
+        /// What is missing.
+        what: String,
+        /// The command or step that mends it.
+        cure: String,
+    },
+    /// The engine cannot run this plan on this platform, or has no words for a step.
+    #[error("the engine cannot run this scenario: {0}")]
+    Unsupported(String),
+    /// The harness itself failed; no verdict can rest on the run.
+    #[error("the harness failed: {0}")]
+    Harness(String),
+}
+
+/// Turns a plan into evidence. Never judges.
+pub trait Engine {
+    /// Which engine it is.
+    fn kind(&self) -> EngineKind;
+
+    /// Why this engine has no words for the plan, if so. Static: nothing is started or looked up.
+    fn unsupported(&self, plan: &Plan) -> Option<String>;
+
+    /// Runs the plan.
+    ///
+    /// # Errors
+    /// When the engine is not installed, has no words for the plan, or the harness fails.
+    fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError>;
+}
