@@ -1,6 +1,7 @@
 //! The enumerations of the wire. Mirrors upstream `mooncake-store/include/types.h`, `replica.h`, `segment.h` and
 //! `task_manager.h`. The codec validates none of them: a number without a name arrives as `Unknown(number)`.
 
+use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -45,6 +46,22 @@ macro_rules! wire_enums {
             /// From upstream's spelling.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($name => Some($enum::$variant),)* _ => None }
+            }
+        }
+
+        impl StructPack for $enum {
+            const BYTES_MIN: usize = <$number as StructPack>::BYTES_MIN;
+
+            fn push_literal(literal: &mut Vec<u8>) {
+                <$number as StructPack>::push_literal(literal);
+            }
+
+            fn encode(&self, writer: &mut Writer<'_>) {
+                self.value().encode(writer);
+            }
+
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                <$number as StructPack>::decode(reader).map($enum::from_value)
             }
         }
 

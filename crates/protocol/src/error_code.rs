@@ -1,5 +1,6 @@
 //! The store's error codes. Mirrors upstream `mooncake-store/include/types.h:ErrorCode`.
 
+use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -114,6 +115,22 @@ error_codes! {
     TenantQuotaExceeded = -1700, "TENANT_QUOTA_EXCEEDED";
     TenantNotRegistered = -1701, "TENANT_NOT_REGISTERED";
     TenantNotEmpty = -1702, "TENANT_NOT_EMPTY";
+}
+
+impl StructPack for ErrorCode {
+    const BYTES_MIN: usize = i32::BYTES_MIN;
+
+    fn push_literal(literal: &mut Vec<u8>) {
+        i32::push_literal(literal);
+    }
+
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.value().encode(writer);
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        i32::decode(reader).map(ErrorCode::from_value)
+    }
 }
 
 impl fmt::Display for ErrorCode {

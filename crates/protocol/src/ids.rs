@@ -1,5 +1,6 @@
 //! Identifiers. Mirrors upstream `mooncake-store/include/types.h:UUID`.
 
+use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -17,6 +18,27 @@ impl Uuid {
     /// From its two halves.
     pub const fn new(first: u64, second: u64) -> Self {
         Self { first, second }
+    }
+}
+
+/// Upstream's pair is copied as memory, which its literal says with two alignments.
+impl StructPack for Uuid {
+    const BYTES_MIN: usize = 16;
+
+    fn push_literal(literal: &mut Vec<u8>) {
+        literal.extend_from_slice(&[0xfd, 0x04, 0x04, 0x89, 0x89, 0xff]);
+    }
+
+    fn encode(&self, writer: &mut Writer<'_>) {
+        self.first.encode(writer);
+        self.second.encode(writer);
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            first: u64::decode(reader)?,
+            second: u64::decode(reader)?,
+        })
     }
 }
 

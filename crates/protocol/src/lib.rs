@@ -2,8 +2,10 @@
 
 mod enums;
 mod error_code;
+pub mod frame;
 mod ids;
 mod rpc;
+pub mod struct_pack;
 mod types;
 
 pub use enums::{

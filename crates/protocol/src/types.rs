@@ -5,6 +5,7 @@
 
 use crate::enums::{ClientStatus, ObjectDataType, ReplicaStatus, SoftPinAction, TaskStatus, TaskType};
 use crate::ids::Uuid;
+use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use serde::{Deserialize, Serialize};
 
 /// Declares a struct and its encoding at once, so that the order of fields is written in one place.
@@ -18,7 +19,80 @@ macro_rules! wire_structs {
         pub struct $name {
             $($(#[$field_meta])* pub $field: $type,)*
         }
+
+        impl StructPack for $name {
+            const BYTES_MIN: usize = 0 $(+ <$type as StructPack>::BYTES_MIN)*;
+
+            fn push_literal(literal: &mut Vec<u8>) {
+                literal.push(0xfd);
+                $(<$type as StructPack>::push_literal(literal);)*
+                literal.push(0xff);
+            }
+
+            fn encode(&self, writer: &mut Writer<'_>) {
+                $(self.$field.encode(writer);)*
+            }
+
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                Ok(Self { $($field: StructPack::decode(reader)?,)* })
+            }
+        }
     )*};
+}
+
+/// Declares a variant; the order of its alternatives is their index on the wire.
+macro_rules! wire_variant {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $($index:literal => $alternative:ident($type:ty),)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $(#[doc = concat!("Index ", stringify!($index), " on the wire.")] $alternative($type),)*
+        }
+
+        impl StructPack for $name {
+            const BYTES_MIN: usize = {
+                let sizes = [$(<$type as StructPack>::BYTES_MIN),*];
+                let mut smallest = sizes[0];
+                let mut at = 1;
+                while at < sizes.len() {
+                    if sizes[at] < smallest {
+                        smallest = sizes[at];
+                    }
+                    at += 1;
+                }
+                1 + smallest
+            };
+
+            fn push_literal(literal: &mut Vec<u8>) {
+                literal.push(0x86);
+                $(<$type as StructPack>::push_literal(literal);)*
+                literal.push(0xff);
+            }
+
+            fn encode(&self, writer: &mut Writer<'_>) {
+                match self {
+                    $($name::$alternative(value) => {
+                        writer.put(&[$index]);
+                        value.encode(writer);
+                    })*
+                }
+            }
+
+            fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                let offset = reader.position();
+                match u8::decode(reader)? {
+                    $($index => Ok($name::$alternative(StructPack::decode(reader)?)),)*
+                    index => {
+                        let alternatives = [$($index),*].len();
+                        Err(DecodeError::Alternative { offset, index, alternatives })
+                    }
+                }
+            }
+        }
+    };
 }
 
 wire_structs! {
@@ -308,20 +382,15 @@ wire_structs! {
     }
 }
 
-/// Where the bytes of a replica are; the order of alternatives is the index on the wire. Mirrors
-/// `replica.h:Replica::Descriptor::descriptor_variant`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum DescriptorVariant {
-    /// Index 0.
-    Memory(MemoryDescriptor),
-    /// Index 1.
-    NoF(NoFDescriptor),
-    /// Index 2.
-    Disk(DiskDescriptor),
-    /// Index 3.
-    LocalDisk(LocalDiskDescriptor),
-    /// Index 4.
-    DistributedFs(DistributedFsDescriptor),
+wire_variant! {
+    /// Where the bytes of a replica are. Mirrors `replica.h:Replica::Descriptor::descriptor_variant`.
+    DescriptorVariant {
+        0 => Memory(MemoryDescriptor),
+        1 => NoF(NoFDescriptor),
+        2 => Disk(DiskDescriptor),
+        3 => LocalDisk(LocalDiskDescriptor),
+        4 => DistributedFs(DistributedFsDescriptor),
+    }
 }
 
 impl ReplicaDescriptor {

@@ -22,6 +22,11 @@ macro_rules! rpc_table {
                 match self { $(Rpc::$name => concat!("mooncake::WrappedMasterService::", stringify!($name)),)* }
             }
 
+            /// How many arguments a call has.
+            pub const fn argument_count(self) -> usize {
+                match self { $(Rpc::$name => <[&str]>::len(&[$(stringify!($field)),*]),)* }
+            }
+
             /// From upstream's name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $(stringify!($name) => Some(Rpc::$name),)* _ => None }
@@ -56,6 +61,36 @@ macro_rules! rpc_table {
             pub const fn rpc(&self) -> Rpc {
                 match self { $(Response::$name(_) => Rpc::$name,)* }
             }
+        }
+
+        pub(crate) fn request_literal(rpc: Rpc) -> Option<Vec<u8>> {
+            match rpc {
+                $(Rpc::$name => arguments_literal(&[$(<$type as StructPack>::push_literal),*]),)*
+            }
+        }
+
+        pub(crate) fn response_literal(rpc: Rpc) -> Vec<u8> {
+            let mut literal = Vec::new();
+            match rpc { $(Rpc::$name => <$result as StructPack>::push_literal(&mut literal),)* }
+            literal
+        }
+
+        pub(crate) fn encode_arguments(request: &Request, writer: &mut Writer<'_>) {
+            match request { $(Request::$name { $($field),* } => { $($field.encode(writer);)* })* }
+        }
+
+        pub(crate) fn decode_arguments(rpc: Rpc, reader: &mut Reader<'_>) -> Result<Request, DecodeError> {
+            Ok(match rpc {
+                $(Rpc::$name => Request::$name { $($field: StructPack::decode(reader)?,)* },)*
+            })
+        }
+
+        pub(crate) fn encode_result(response: &Response, writer: &mut Writer<'_>) {
+            match response { $(Response::$name(result) => result.encode(writer),)* }
+        }
+
+        pub(crate) fn decode_result(rpc: Rpc, reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
+            Ok(match rpc { $(Rpc::$name => Response::$name(StructPack::decode(reader)?),)* })
         }
     };
 }

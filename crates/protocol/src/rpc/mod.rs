@@ -6,6 +6,7 @@ mod table;
 
 pub use table::{Request, Response, Rpc};
 
+use crate::struct_pack::{DecodeError, Literal, Prefix, Reader, TypeTag, encode_message_into};
 use md5::{Digest, Md5};
 use std::sync::LazyLock;
 
@@ -13,17 +14,47 @@ use std::sync::LazyLock;
 struct Computed {
     verb: String,
     function_id: u32,
+    /// Type of the arguments; `None` if there are none, as the body is then empty.
+    request: Option<TypeTag>,
+    /// The type of a single argument inside a tuple of its own, which the master accepts as well.
+    request_in_tuple: Option<TypeTag>,
+    response: TypeTag,
 }
 
-static COMPUTED: LazyLock<Vec<Computed>> = LazyLock::new(|| {
-    Rpc::ALL
-        .iter()
-        .map(|rpc| Computed {
-            verb: snake_case(rpc.name()),
-            function_id: function_id_of(rpc.function_name()),
-        })
-        .collect()
-});
+static COMPUTED: LazyLock<Vec<Computed>> =
+    LazyLock::new(|| Rpc::ALL.iter().map(|&rpc| compute(rpc)).collect());
+
+fn compute(rpc: Rpc) -> Computed {
+    let request = table::request_literal(rpc);
+    let single = request.as_ref().filter(|_| rpc.argument_count() == 1);
+    let in_tuple = single.map(|literal| [&[TUPLE], literal.as_slice(), &[TUPLE_END]].concat());
+    Computed {
+        verb: snake_case(rpc.name()),
+        function_id: function_id_of(rpc.function_name()),
+        request: request.map(TypeTag::new),
+        request_in_tuple: in_tuple.map(TypeTag::new),
+        response: TypeTag::new(table::response_literal(rpc)),
+    }
+}
+
+/// First and last byte of the literal of a tuple.
+const TUPLE: u8 = 0xfd;
+const TUPLE_END: u8 = 0xff;
+
+/// The type of an argument list: nothing, the argument itself, or a tuple.
+fn arguments_literal(arguments: &[fn(&mut Vec<u8>)]) -> Option<Vec<u8>> {
+    let mut literal = Vec::new();
+    match arguments {
+        [] => return None,
+        [single] => single(&mut literal),
+        several => {
+            literal.push(TUPLE);
+            several.iter().for_each(|push_literal| push_literal(&mut literal));
+            literal.push(TUPLE_END);
+        }
+    }
+    Some(literal)
+}
 
 /// The id of a function in the request header: the first four bytes of the MD5 of its qualified C++ name, read
 /// big-endian. Mirrors `coro_rpc` `include/ylt/coro_rpc/impl/router.hpp`.
@@ -46,6 +77,16 @@ impl Rpc {
             .find(|rpc| rpc.function_id() == function_id)
     }
 
+    /// Type literal and hash of the arguments; `None` if the call has none.
+    pub fn request_type(self) -> Option<&'static TypeTag> {
+        COMPUTED[self as usize].request.as_ref()
+    }
+
+    /// Type literal and hash of the result.
+    pub fn response_type(self) -> &'static TypeTag {
+        &COMPUTED[self as usize].response
+    }
+
     /// The name in snake case, such as `put_start`: the verb of the scenario language.
     pub fn verb(self) -> &'static str {
         &COMPUTED[self as usize].verb
@@ -54,6 +95,50 @@ impl Rpc {
     /// From the name in snake case.
     pub fn from_verb(verb: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|rpc| rpc.verb() == verb)
+    }
+}
+
+impl Request {
+    /// Appends the body of the call; nothing if it has no arguments.
+    pub fn encode_into(&self, out: &mut Vec<u8>, literal: Literal) {
+        if let Some(tag) = self.rpc().request_type() {
+            encode_message_into(out, tag, literal, |writer| table::encode_arguments(self, writer));
+        }
+    }
+
+    /// Reads the body of a call. As on the real master, bytes after it are ignored, the body of a call without
+    /// arguments is ignored altogether, and a single argument may lie in a tuple of its own.
+    ///
+    /// # Errors
+    /// [`DecodeError`]: the body is of another type or damaged.
+    pub fn decode(rpc: Rpc, body: &[u8]) -> Result<Self, DecodeError> {
+        let Some(tag) = rpc.request_type() else {
+            return table::decode_arguments(rpc, &mut Reader::new(&[]));
+        };
+        let prefix = Prefix::read(body)?;
+        match &COMPUTED[rpc as usize].request_in_tuple {
+            Some(in_tuple) if prefix.hash == in_tuple.hash() => prefix.check(in_tuple)?,
+            _ => prefix.check(tag)?,
+        }
+        table::decode_arguments(rpc, &mut Reader::at(body, prefix.value_offset, prefix.width))
+    }
+}
+
+impl Response {
+    /// Appends the body of the answer.
+    pub fn encode_into(&self, out: &mut Vec<u8>, literal: Literal) {
+        let tag = self.rpc().response_type();
+        encode_message_into(out, tag, literal, |writer| table::encode_result(self, writer));
+    }
+
+    /// Reads the body of an answer to `rpc`. Bytes after it are ignored, as by the real client.
+    ///
+    /// # Errors
+    /// [`DecodeError`]: the body is of another type or damaged.
+    pub fn decode(rpc: Rpc, body: &[u8]) -> Result<Self, DecodeError> {
+        let prefix = Prefix::read(body)?;
+        prefix.check(rpc.response_type())?;
+        table::decode_result(rpc, &mut Reader::at(body, prefix.value_offset, prefix.width))
     }
 }
 

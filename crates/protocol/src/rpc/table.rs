@@ -6,6 +6,8 @@
 use crate::enums::{ReplicaType, SegmentStatus};
 use crate::error_code::ErrorCode;
 use crate::ids::Uuid;
+use crate::rpc::arguments_literal;
+use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use crate::types::{
     CopyStartResponse, GetReplicaListResponse, GetStorageConfigResponse, MoveStartResponse, NoFSegment,
     NoFSegmentOwnerInfo, ObjectMeta, OffloadTaskItem, PingResponse, PromotionAllocStartResponse,
