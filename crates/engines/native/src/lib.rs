@@ -1,1 +1,3 @@
-//! moonquake-native
+//! Engines on real processes.
+
+pub mod process;

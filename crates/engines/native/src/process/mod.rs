@@ -1,0 +1,27 @@
+//! One unmodified `mooncake_master`, its time and its threads in our hands.
+//!
+//! [`MasterProcess::start`] brings the pinned release up on free loopback ports under the preloaded clock page. From then on nothing in
+//! it happens by itself: clocks stand until [`MasterProcess::set_clocks`], background threads sleep until
+//! [`MasterProcess::tick`], and only requests are answered in real time. [`MasterProcess::admin`] observes it without side effects.
+//! Dropping it ends the process and removes what it left.
+
+mod admin;
+mod error;
+mod home;
+#[path = "../../../../clockpage/src/layout.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the preload library uses the rest; both compile this one file")]
+mod layout;
+pub mod library;
+mod master;
+mod page;
+mod ports;
+pub mod release;
+mod spawn;
+mod threads;
+
+pub use admin::{Admin, AdminError, KeyDescriptor, Metrics, SegmentDetail, SegmentsDetail};
+pub use error::ProcessError;
+pub use layout::random_value;
+pub use master::{MasterProcess, StartOptions};
+pub use release::Release;
+pub use threads::{ClockRead, Served, ThreadView, Tick};

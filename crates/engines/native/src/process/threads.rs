@@ -1,0 +1,206 @@
+//! Knowing the master's threads by what they sleep for, and letting one through at a time.
+
+use super::layout::{self, KIND_SLEEP, KIND_TIMED_WAIT, KIND_WAIT, Page, Slot};
+use super::page;
+use moonquake_clock::{MonotonicNs, RealtimeNs, Span, Thread};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Length of the eviction thread's sleep, by which the preloaded library knows it too.
+pub(crate) const EVICTION_SLEEP_NS: u64 = 10_000_000;
+/// Wait of the dynamic-replication thread, which runs (and does nothing) also when the feature is off.
+const REPLICATION_WAIT_NS: u64 = 100_000_000;
+/// The condition variables of one C++ object lie within so many bytes.
+const ONE_OBJECT_BYTES: u64 = 1 << 16;
+
+/// One read clock, as the process itself saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockRead<T> {
+    /// The value it was given last.
+    pub last: T,
+    /// How often it has read the clock.
+    pub reads: u64,
+}
+
+/// What the process saw of its clocks: evidence from its side, not from the side that sets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The wall clock.
+    pub realtime: ClockRead<RealtimeNs>,
+    /// The monotonic clock.
+    pub monotonic: ClockRead<MonotonicNs>,
+}
+
+/// Outcome of one tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tick {
+    /// The thread that was let through.
+    pub thread: Thread,
+    /// Its sleeps so far, the one it is in now included.
+    pub sleeps: u32,
+    /// False if the thread woke, saw that its deadline on the monotonic clock had not come, and slept on without doing its work.
+    /// Only threads that wait on a condition variable look.
+    pub did_round: bool,
+}
+
+/// One sleeping place, for diagnosis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadView {
+    /// Kernel id.
+    pub tid: u32,
+    /// What it waits by.
+    pub waits_by: &'static str,
+    /// Length asked for; none for a wait without a deadline.
+    pub requested: Option<Span>,
+    /// Whether it sleeps now.
+    pub asleep: bool,
+    /// Its sleeps so far.
+    pub sleeps: u32,
+    /// Random values it has drawn.
+    pub draws: u32,
+    /// Address of its condition variable, 0 for a plain sleep.
+    pub condition: u64,
+}
+
+/// The slots of the threads that matter, fixed once they all sleep.
+#[derive(Clone, Debug)]
+pub(crate) struct Threads {
+    eviction: usize,
+    client_monitor: usize,
+    task_cleanup: usize,
+    job_dispatch: usize,
+    /// Workers of the master service that wait without a deadline for something to do; the replica clean-up worker is one.
+    workers: Vec<usize>,
+}
+
+impl Threads {
+    /// Finds them, each by its kind of sleep and the length asked for. Otherwise says who is missing or not alone.
+    pub(crate) fn identify(page: &Page) -> Result<Threads, String> {
+        let task_cleanup = only(page, KIND_TIMED_WAIT, Thread::TaskCleanup.period().ns, "task clean-up thread")?;
+        only(page, KIND_TIMED_WAIT, REPLICATION_WAIT_NS, "dynamic-replication thread")?;
+        let service = page.slots[task_cleanup].condition.load(Ordering::Relaxed);
+        let workers: Vec<usize> = sleepers(page, KIND_WAIT, 0)
+            .filter(|index| page.slots[*index].condition.load(Ordering::Relaxed).abs_diff(service) < ONE_OBJECT_BYTES)
+            .collect();
+        if workers.is_empty() {
+            return Err("the replica clean-up worker does not sleep yet".to_owned());
+        }
+        Ok(Threads {
+            eviction: only(page, KIND_SLEEP, EVICTION_SLEEP_NS, "eviction thread")?,
+            client_monitor: only(page, KIND_SLEEP, Thread::ClientMonitor.period().ns, "client monitor")?,
+            job_dispatch: only(page, KIND_SLEEP, Thread::JobDispatch.period().ns, "job dispatch thread")?,
+            task_cleanup,
+            workers,
+        })
+    }
+
+    fn index(&self, thread: Thread) -> usize {
+        match thread {
+            Thread::Eviction => self.eviction,
+            Thread::ClientMonitor => self.client_monitor,
+            Thread::TaskCleanup => self.task_cleanup,
+            Thread::JobDispatch => self.job_dispatch,
+        }
+    }
+
+    /// Lets `thread` through once and waits until it sleeps again. None if that takes longer than `limit` of real time.
+    pub(crate) fn tick(&self, page: &Page, thread: Thread, limit: Duration) -> Option<Tick> {
+        let slot = &page.slots[self.index(thread)];
+        let until = Instant::now() + limit;
+        let mut deadline_before;
+        loop {
+            wait_asleep(slot, until)?;
+            deadline_before = slot.deadline_monotonic_ns.load(Ordering::Relaxed);
+            // Only this controller wakes plain sleepers; a waiter on a condition variable may be signalled in between.
+            if page::wake_from(slot, layout::TICKED) {
+                break;
+            }
+        }
+        wait_asleep(slot, until)?;
+        // A thread that woke before its deadline waits for the same one again; after a round it waits for a new one.
+        let did_round = slot.kind.load(Ordering::Relaxed) != KIND_TIMED_WAIT
+            || slot.deadline_monotonic_ns.load(Ordering::Relaxed) != deadline_before;
+        Some(Tick { thread, sleeps: sleeps_of(slot), did_round })
+    }
+
+    /// Waits until every worker without a deadline sleeps. None if that takes longer than `limit` of real time.
+    pub(crate) fn await_workers(&self, page: &Page, limit: Duration) -> Option<()> {
+        let until = Instant::now() + limit;
+        self.workers.iter().try_for_each(|index| wait_asleep(&page.slots[*index], until))
+    }
+}
+
+/// Waits until the thread of a slot sleeps. None once `until` has passed.
+fn wait_asleep(slot: &Slot, until: Instant) -> Option<()> {
+    loop {
+        let word = slot.word.load(Ordering::SeqCst);
+        if layout::state_of(word) == layout::ASLEEP {
+            return Some(());
+        }
+        wait_until(&slot.word, word, until)?;
+    }
+}
+
+fn wait_until(word: &AtomicU32, seen: u32, until: Instant) -> Option<()> {
+    let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+    page::wait_while(word, seen, left);
+    Some(())
+}
+
+fn sleepers(page: &Page, kind: u32, requested_ns: u64) -> impl Iterator<Item = usize> {
+    page.slots.iter().enumerate().filter_map(move |(index, slot)| {
+        let asleep = layout::state_of(slot.word.load(Ordering::SeqCst)) == layout::ASLEEP;
+        let same = slot.kind.load(Ordering::Relaxed) == kind && slot.requested_ns.load(Ordering::Relaxed) == requested_ns;
+        (asleep && same).then_some(index)
+    })
+}
+
+fn only(page: &Page, kind: u32, requested_ns: u64, name: &str) -> Result<usize, String> {
+    let mut found = sleepers(page, kind, requested_ns);
+    match (found.next(), found.next()) {
+        (Some(index), None) => Ok(index),
+        (None, _) => Err(format!("the {name} does not sleep yet")),
+        (Some(_), Some(_)) => Err(format!("two threads sleep like the {name}, so they cannot be told apart")),
+    }
+}
+
+fn sleeps_of(slot: &Slot) -> u32 {
+    slot.word.load(Ordering::SeqCst) >> layout::STATE_BITS
+}
+
+/// What the process saw of its clocks.
+pub(crate) fn served(page: &Page) -> Served {
+    let read = |which: usize| {
+        let served = &page.served[which];
+        (served.last_ns.load(Ordering::Acquire), served.reads.load(Ordering::Acquire))
+    };
+    let (realtime, realtime_reads) = read(layout::SERVED_REALTIME);
+    let (monotonic, monotonic_reads) = read(layout::SERVED_MONOTONIC);
+    Served {
+        realtime: ClockRead { last: RealtimeNs(realtime), reads: realtime_reads },
+        monotonic: ClockRead { last: MonotonicNs(monotonic), reads: monotonic_reads },
+    }
+}
+
+/// Every sleeping place in use.
+pub(crate) fn view(page: &Page) -> Vec<ThreadView> {
+    let used = page.slots.iter().filter(|slot| layout::state_of(slot.word.load(Ordering::SeqCst)) != layout::FREE);
+    used.map(|slot| {
+        let kind = slot.kind.load(Ordering::Relaxed);
+        let requested_ns = slot.requested_ns.load(Ordering::Relaxed);
+        ThreadView {
+            tid: slot.tid.load(Ordering::Relaxed),
+            waits_by: match kind {
+                KIND_SLEEP => "sleep",
+                KIND_TIMED_WAIT => "timed condition wait",
+                _ => "condition wait",
+            },
+            requested: (kind != KIND_WAIT).then_some(Span::from_ns(requested_ns)),
+            asleep: layout::state_of(slot.word.load(Ordering::SeqCst)) == layout::ASLEEP,
+            sleeps: sleeps_of(slot),
+            draws: slot.draws.load(Ordering::Relaxed),
+            condition: slot.condition.load(Ordering::Relaxed),
+        }
+    })
+    .collect()
+}
