@@ -1,1 +1,62 @@
-//! moonquake-client
+//! The Store client as a set of state machines without I/O, threads or a clock of their own.
+//!
+//! An [`Operation`] says what it wants next ([`Want`]): send this request, move these bytes, done. Whoever drives it
+//! does that and tells it what [`Happened`]. Each crossing is a phase of the catalogue, so that no phase can be
+//! forgotten and none needs a mark in the code. Mirrors upstream `client_service.cpp` and `transfer_task.cpp`.
+
+mod background;
+mod close;
+mod get;
+mod operation;
+mod outcome;
+mod put;
+mod replica;
+mod session;
+mod single;
+
+pub use background::{Heartbeat, Mount, PingRound};
+pub use close::Close;
+pub use get::Get;
+pub use operation::{Call, CallPhases, Happened, Move, MoveFailure, Operation, RpcFailure, Want};
+pub use outcome::Outcome;
+pub use put::{Put, PutKind};
+pub use replica::{memory_of, preferred};
+pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
+pub use single::Single;
+
+use moonquake_clock::Rules;
+use moonquake_faults::{Quirk, Quirks};
+use moonquake_protocol::Uuid;
+
+/// What every operation of one client shares.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// The id that the master knows it by. A restarted client comes back under a new one.
+    pub client_id: Uuid,
+    /// The tenant sent with every request; the master ignores it in base mode.
+    pub tenant_id: String,
+    /// The endpoints of this client's own segments; replicas there are preferred.
+    pub local_endpoints: Vec<String>,
+    /// How its deadlines are compared.
+    pub rules: Rules,
+    /// Which behaviours of upstream it has.
+    pub quirks: Quirks,
+}
+
+impl ClientConfig {
+    /// A client with that id and upstream's behaviour.
+    pub fn new(client_id: Uuid) -> ClientConfig {
+        ClientConfig {
+            client_id,
+            tenant_id: "default".to_owned(),
+            local_endpoints: Vec::new(),
+            rules: Rules::default(),
+            quirks: Quirks::all(),
+        }
+    }
+
+    /// Whether a transfer that is given up is fenced first, which upstream does not do.
+    pub(crate) fn fences(&self) -> bool {
+        !self.quirks.has(Quirk::TransferOutlivesOperation)
+    }
+}

@@ -1,0 +1,105 @@
+//! Get. Mirrors `client_service.cpp:Client::Query` and `Client::Get`.
+
+use crate::{
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, preferred,
+};
+use moonquake_clock::{Clocks, DeadlineId, Span};
+use moonquake_faults::PhaseId;
+use moonquake_protocol::{BufferDescriptor, ErrorCode, Request, Response};
+
+/// The query of every read.
+pub(crate) fn query(config: &ClientConfig, key: &str) -> Want {
+    let request = Request::GetReplicaList {
+        key: key.to_owned(),
+        tenant_id: config.tenant_id.clone(),
+    };
+    let phases = CallPhases {
+        before: Some(PhaseId::GetQueryBefore),
+        sent: Some(PhaseId::GetQuerySent),
+        response: Some(PhaseId::GetQueryResponse),
+    };
+    Want::Call(Call {
+        request,
+        fence: None,
+        phases,
+    })
+}
+
+/// The transfer of every read.
+pub(crate) fn read(replica: &BufferDescriptor) -> Want {
+    Want::Move(Move {
+        write: false,
+        replica: replica.clone(),
+        part: PhaseId::GetPayloadPart,
+        done: PhaseId::GetPayloadDone,
+    })
+}
+
+/// The end of every read: a transfer that failed, or the lease check on the client's own clock.
+pub(crate) fn finish(
+    config: &ClientConfig,
+    now: Clocks,
+    result: Result<(), MoveFailure>,
+    sent_at: Clocks,
+    lease: Span,
+) -> Want {
+    match result {
+        Err(failure) => {
+            let done = Want::Done(Outcome::Error(ErrorCode::TransferFail));
+            let fence = failure == MoveFailure::Limit && config.fences();
+            if fence {
+                Want::FenceThen(Box::new(done))
+            } else {
+                done
+            }
+        }
+        Ok(()) if config.rules.reached(DeadlineId::ClientLease, sent_at, lease, now) => {
+            Want::Done(Outcome::Error(ErrorCode::LeaseExpired))
+        }
+        Ok(()) => Want::Done(Outcome::Ok),
+    }
+}
+
+/// Reads one object: GetReplicaList, transfer, lease check. One replica is tried, nothing is asked twice.
+#[derive(Clone, Debug)]
+pub struct Get {
+    config: ClientConfig,
+    key: String,
+    sent_at: Clocks,
+    lease: Span,
+}
+
+impl Get {
+    /// A get of `key`.
+    pub fn new(config: ClientConfig, key: String) -> Get {
+        Get {
+            config,
+            key,
+            sent_at: Clocks::default(),
+            lease: Span::ZERO,
+        }
+    }
+}
+
+impl Operation for Get {
+    fn begin(&mut self, now: Clocks) -> Want {
+        self.sent_at = now;
+        query(&self.config, &self.key)
+    }
+
+    fn next(&mut self, now: Clocks, happened: Happened) -> Want {
+        match happened {
+            Happened::Answered(Err(failure)) => Want::Done(failure.into()),
+            Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Want::Done(Outcome::Error(code)),
+            Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
+                self.lease = Span::from_ms(answer.lease_ttl_ms);
+                match preferred(&answer.replicas, &self.config.local_endpoints) {
+                    Some(replica) => read(replica),
+                    None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),
+                }
+            }
+            Happened::Answered(Ok(_)) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Moved(result) => finish(&self.config, now, result, self.sent_at, self.lease),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What an operation wants, and what it can be told.
+
+use crate::Outcome;
+use moonquake_clock::Clocks;
+use moonquake_faults::PhaseId;
+use moonquake_protocol::{BufferDescriptor, Request, Response};
+
+/// The phases around one call; a call that is no phase has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallPhases {
+    /// Before the request is sent.
+    pub before: Option<PhaseId>,
+    /// While it is on its way.
+    pub sent: Option<PhaseId>,
+    /// When the answer has arrived.
+    pub response: Option<PhaseId>,
+}
+
+/// A request to the master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// What is sent.
+    pub request: Request,
+    /// For PutEnd and PutRevoke: the id of the first replica this attempt was given. The wire does not carry it; a
+    /// master without the quirk `stale-put-end` asks for it.
+    pub fence: Option<u64>,
+    /// Its phases.
+    pub phases: CallPhases,
+}
+
+/// Bytes to be moved between the caller's buffer and a replica.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// To the replica (a put) or from it (a get).
+    pub write: bool,
+    /// Where the replica lies.
+    pub replica: BufferDescriptor,
+    /// The phase of each part that lands.
+    pub part: PhaseId,
+    /// The phase after the last one.
+    pub done: PhaseId,
+}
+
+/// What an operation wants next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
+pub enum Want {
+    /// Send this request and tell the answer.
+    Call(Call),
+    /// Move these bytes and tell when it is over.
+    Move(Move),
+    /// End the running transfer for good, so that it touches nothing any more, then go on with this. Mirrors nothing
+    /// upstream, whose transfers go on.
+    FenceThen(Box<Want>),
+    /// The result.
+    Done(Outcome),
+}
+
+/// Why a call has no answer of the master. Mirrors `master_client.cpp`, which maps every failure to one of two codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RpcFailure {
+    /// No answer in time: RPC_TIMEOUT.
+    Timeout,
+    /// Anything else: RPC_FAIL.
+    Failed,
+}
+
+/// Why a transfer did not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveFailure {
+    /// The client's limit is over and the transfer is still running. Mirrors `transfer_task.cpp:wait_for_completion`.
+    Limit,
+    /// The transport has closed it; it touches nothing any more.
+    Closed,
+}
+
+/// What an operation is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
+pub enum Happened {
+    /// The call was answered, or failed.
+    Answered(Result<Response, RpcFailure>),
+    /// The transfer ended, or was given up.
+    Moved(Result<(), MoveFailure>),
+}
+
+/// A state machine of the client.
+pub trait Operation {
+    /// The first want. `now` are the client's own clocks.
+    fn begin(&mut self, now: Clocks) -> Want;
+
+    /// The next want, after what happened.
+    fn next(&mut self, now: Clocks, happened: Happened) -> Want;
+
+    /// Descriptors that this operation was given for writing, in the master's order.
+    fn granted(&self) -> &[moonquake_protocol::ReplicaDescriptor] {
+        &[]
+    }
+
+    /// A get session that this operation opened, to be kept for later reads.
+    fn opened(&self) -> Option<crate::GetSession> {
+        None
+    }
+}

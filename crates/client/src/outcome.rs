@@ -1,0 +1,98 @@
+//! The result of an operation, in the store's own words.
+
+use crate::RpcFailure;
+use moonquake_protocol::{ClientStatus, ErrorCode, Response};
+use std::fmt;
+
+/// The result of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Success without a value that a scenario can expect.
+    Ok,
+    /// A truth value (`exist`).
+    Bool(bool),
+    /// A ping that asks for a remount.
+    NeedRemount,
+    /// A number (`remove_all`, `remove_by_regex`); as an expectation it counts as `ok`.
+    Count(i64),
+    /// A code of the store.
+    Error(ErrorCode),
+    /// One result for each entry.
+    Batch(Vec<Outcome>),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Ok | Outcome::Count(_) | Outcome::Batch(_) => f.write_str("ok"),
+            Outcome::Bool(value) => write!(f, "{value}"),
+            Outcome::NeedRemount => f.write_str("NEED_REMOUNT"),
+            Outcome::Error(code) => write!(f, "{code}"),
+        }
+    }
+}
+
+impl From<RpcFailure> for Outcome {
+    fn from(failure: RpcFailure) -> Outcome {
+        Outcome::Error(match failure {
+            RpcFailure::Timeout => ErrorCode::RpcTimeout,
+            RpcFailure::Failed => ErrorCode::RpcFail,
+        })
+    }
+}
+
+fn plain<T>(result: &Result<T, ErrorCode>) -> Outcome {
+    result
+        .as_ref()
+        .map_or_else(|code| Outcome::Error(*code), |_| Outcome::Ok)
+}
+
+fn all<T>(results: &[Result<T, ErrorCode>]) -> Outcome {
+    Outcome::Batch(results.iter().map(plain).collect())
+}
+
+impl Outcome {
+    /// The master's own answer as a result; `None` for an RPC that scenarios have no words for.
+    pub fn of(response: &Response) -> Option<Outcome> {
+        Some(match response {
+            Response::ExistKey(result) => result.map_or_else(Outcome::Error, Outcome::Bool),
+            Response::BatchExistKey(results) => Outcome::Batch(
+                results
+                    .iter()
+                    .map(|r| r.map_or_else(Outcome::Error, Outcome::Bool))
+                    .collect(),
+            ),
+            Response::Ping(Ok(ping)) if ping.client_status == ClientStatus::NeedRemount => {
+                Outcome::NeedRemount
+            }
+            Response::Ping(result) => plain(result),
+            Response::RemoveAll(count) => Outcome::Count(*count),
+            Response::RemoveByRegex(result) => result.map_or_else(Outcome::Error, Outcome::Count),
+            Response::GetReplicaList(result) => plain(result),
+            Response::BatchGetReplicaList(results) => all(results),
+            Response::GetReplicaListByRegex(result) => plain(result),
+            Response::PutStart(result) | Response::UpsertStart(result) => plain(result),
+            Response::BatchPutStart(results) | Response::BatchUpsertStart(results) => all(results),
+            Response::PutEnd(result)
+            | Response::PutRevoke(result)
+            | Response::UpsertEnd(result)
+            | Response::UpsertRevoke(result)
+            | Response::Remove(result)
+            | Response::MountSegment(result)
+            | Response::ReMountSegment(result)
+            | Response::UnmountSegment(result)
+            | Response::GracefulUnmountSegment(result) => plain(result),
+            Response::BatchPutEnd(results)
+            | Response::BatchPutRevoke(results)
+            | Response::BatchUpsertEnd(results)
+            | Response::BatchUpsertRevoke(results)
+            | Response::BatchRemove(results) => all(results),
+            Response::QuerySegmentStatus(result) | Response::QuerySegmentStatusById(result) => plain(result),
+            Response::BatchReplicaClear(result) => plain(result),
+            Response::ServiceReady(result) | Response::GetFsdir(result) => plain(result),
+            Response::GetStorageConfig(result) => plain(result),
+            Response::BatchQueryIp(result) => plain(result),
+            _ => return None,
+        })
+    }
+}

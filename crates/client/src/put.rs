@@ -1,0 +1,242 @@
+//! Put and upsert. Mirrors `client_service.cpp:Client::Put` and `Client::Upsert`.
+
+use crate::{
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of,
+};
+use moonquake_clock::Clocks;
+use moonquake_faults::PhaseId;
+use moonquake_protocol::{
+    ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
+};
+
+/// Which of the two writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutKind {
+    /// Mirrors `Client::Put`: an existing key counts as success and nothing is written.
+    Put,
+    /// Mirrors `Client::Upsert`.
+    Upsert,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Starting,
+    Writing,
+    Ending,
+    Revoking,
+}
+
+/// Writes one object: PutStart, each replica after the other, PutEnd; PutRevoke if a transfer failed.
+#[derive(Clone, Debug)]
+pub struct Put {
+    config: ClientConfig,
+    kind: PutKind,
+    key: String,
+    size_bytes: u64,
+    replicate: ReplicateConfig,
+    state: State,
+    granted: Vec<ReplicaDescriptor>,
+    written: usize,
+    failed: bool,
+    unfenced: bool,
+}
+
+impl Put {
+    /// A put of `size_bytes` under `key`.
+    pub fn new(
+        config: ClientConfig,
+        kind: PutKind,
+        key: String,
+        size_bytes: u64,
+        replicate: ReplicateConfig,
+    ) -> Put {
+        Put {
+            config,
+            kind,
+            key,
+            size_bytes,
+            replicate,
+            state: State::Starting,
+            granted: Vec::new(),
+            written: 0,
+            failed: false,
+            unfenced: false,
+        }
+    }
+
+    fn start(&self) -> Want {
+        let (client_id, key, slice_length) = (self.config.client_id, self.key.clone(), self.size_bytes);
+        let (config, tenant_id) = (self.replicate.clone(), self.config.tenant_id.clone());
+        let request = match self.kind {
+            PutKind::Put => Request::PutStart {
+                client_id,
+                key,
+                slice_length,
+                config,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::UpsertStart {
+                client_id,
+                key,
+                slice_length,
+                config,
+                tenant_id,
+            },
+        };
+        let phases = CallPhases {
+            before: Some(PhaseId::PutStartBefore),
+            sent: Some(PhaseId::PutStartSent),
+            response: Some(PhaseId::PutStartResponse),
+        };
+        Want::Call(Call {
+            request,
+            fence: None,
+            phases,
+        })
+    }
+
+    fn fence(&self) -> Option<u64> {
+        self.granted.first().map(|replica| replica.id)
+    }
+
+    fn end(&mut self) -> Want {
+        self.state = State::Ending;
+        let client_id = self.config.client_id;
+        let object_meta = ObjectMeta {
+            key: self.key.clone(),
+            object_checksum: None,
+        };
+        let (replica_type, tenant_id) = (ReplicaType::All, self.config.tenant_id.clone());
+        let request = match self.kind {
+            PutKind::Put => Request::PutEnd {
+                client_id,
+                object_meta,
+                replica_type,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::UpsertEnd {
+                client_id,
+                object_meta,
+                replica_type,
+                tenant_id,
+            },
+        };
+        let phases = CallPhases {
+            before: None,
+            sent: Some(PhaseId::PutEndSent),
+            response: Some(PhaseId::PutEndResponse),
+        };
+        Want::Call(Call {
+            request,
+            fence: self.fence(),
+            phases,
+        })
+    }
+
+    fn revoke(&mut self) -> Want {
+        self.state = State::Revoking;
+        let (client_id, key) = (self.config.client_id, self.key.clone());
+        let (replica_type, tenant_id) = (ReplicaType::All, self.config.tenant_id.clone());
+        let request = match self.kind {
+            PutKind::Put => Request::PutRevoke {
+                client_id,
+                key,
+                replica_type,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::UpsertRevoke {
+                client_id,
+                key,
+                replica_type,
+                tenant_id,
+            },
+        };
+        let phases = CallPhases {
+            before: Some(PhaseId::RevokeBefore),
+            sent: Some(PhaseId::RevokeSent),
+            response: Some(PhaseId::RevokeResponse),
+        };
+        let call = Want::Call(Call {
+            request,
+            fence: self.fence(),
+            phases,
+        });
+        if self.unfenced {
+            Want::FenceThen(Box::new(call))
+        } else {
+            call
+        }
+    }
+
+    /// The next replica, or the end.
+    fn write_on(&mut self) -> Want {
+        while let Some(replica) = self.granted.get(self.written) {
+            self.written += 1;
+            match memory_of(replica) {
+                Some(buffer) => {
+                    return Want::Move(Move {
+                        write: true,
+                        replica: buffer.clone(),
+                        part: PhaseId::PutPayloadPart,
+                        done: PhaseId::PutPayloadDone,
+                    });
+                }
+                None => self.failed = true,
+            }
+        }
+        if self.failed || self.granted.is_empty() {
+            self.revoke()
+        } else {
+            self.end()
+        }
+    }
+
+    fn started(&mut self, result: Result<Vec<ReplicaDescriptor>, ErrorCode>) -> Want {
+        match result {
+            Err(ErrorCode::ObjectAlreadyExists) if self.kind == PutKind::Put => Want::Done(Outcome::Ok),
+            Err(code) => Want::Done(Outcome::Error(code)),
+            Ok(granted) => {
+                self.granted = granted;
+                self.state = State::Writing;
+                self.write_on()
+            }
+        }
+    }
+}
+
+impl Operation for Put {
+    fn begin(&mut self, _now: Clocks) -> Want {
+        self.start()
+    }
+
+    fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
+        match (self.state, happened) {
+            (_, Happened::Answered(Err(failure))) => Want::Done(failure.into()),
+            (
+                State::Starting,
+                Happened::Answered(Ok(Response::PutStart(result) | Response::UpsertStart(result))),
+            ) => self.started(result),
+            (State::Writing, Happened::Moved(result)) => {
+                if let Err(failure) = result {
+                    self.failed = true;
+                    self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
+                }
+                self.write_on()
+            }
+            (
+                State::Ending,
+                Happened::Answered(Ok(Response::PutEnd(result) | Response::UpsertEnd(result))),
+            ) => Want::Done(result.map_or_else(Outcome::Error, |()| Outcome::Ok)),
+            (
+                State::Revoking,
+                Happened::Answered(Ok(Response::PutRevoke(result) | Response::UpsertRevoke(result))),
+            ) => Want::Done(Outcome::Error(result.err().unwrap_or(ErrorCode::TransferFail))),
+            // An answer of another type than was asked for: upstream fails to decode it and calls it RPC_FAIL.
+            _ => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+        }
+    }
+
+    fn granted(&self) -> &[ReplicaDescriptor] {
+        &self.granted
+    }
+}
