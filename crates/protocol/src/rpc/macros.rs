@@ -31,6 +31,11 @@ macro_rules! rpc_table {
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $(stringify!($name) => Some(Rpc::$name),)* _ => None }
             }
+
+            /// The arguments in wire order: upstream's name and the Rust type as written in the table.
+            pub const fn fields(self) -> &'static [(&'static str, &'static str)] {
+                match self { $(Rpc::$name => &[$((stringify!($field), stringify!($type)),)*],)* }
+            }
         }
 
         /// A call with its arguments, in wire order.
