@@ -66,6 +66,11 @@ macro_rules! rpc_table {
             pub const fn rpc(&self) -> Rpc {
                 match self { $(Response::$name(_) => Rpc::$name,)* }
             }
+
+            /// The store's error if the call failed as a whole; `None` for a value and for the answers of a batch.
+            pub fn error(&self) -> Option<ErrorCode> {
+                match self { $(Response::$name(result) => result.error(),)* }
+            }
         }
 
         pub(crate) fn request_literal(rpc: Rpc) -> Option<Vec<u8>> {

@@ -6,6 +6,7 @@ mod table;
 
 pub use table::{Request, Response, Rpc};
 
+use crate::error_code::ErrorCode;
 use crate::struct_pack::{DecodeError, Literal, Prefix, Reader, TypeTag, encode_message_into};
 use md5::{Digest, Md5};
 use std::sync::LazyLock;
@@ -34,6 +35,32 @@ fn compute(rpc: Rpc) -> Computed {
         request: request.map(TypeTag::new),
         request_in_tuple: in_tuple.map(TypeTag::new),
         response: TypeTag::new(table::response_literal(rpc)),
+    }
+}
+
+/// What a call can return.
+trait CallResult {
+    /// The error of the call as a whole.
+    fn error(&self) -> Option<ErrorCode>;
+}
+
+impl<T> CallResult for Result<T, ErrorCode> {
+    fn error(&self) -> Option<ErrorCode> {
+        self.as_ref().err().copied()
+    }
+}
+
+/// A batch has an error per entry and none as a whole.
+impl<T> CallResult for Vec<T> {
+    fn error(&self) -> Option<ErrorCode> {
+        None
+    }
+}
+
+/// RemoveAll returns a bare number.
+impl CallResult for i64 {
+    fn error(&self) -> Option<ErrorCode> {
+        None
     }
 }
 

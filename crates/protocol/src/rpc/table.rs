@@ -6,7 +6,7 @@
 use crate::enums::{ReplicaType, SegmentStatus};
 use crate::error_code::ErrorCode;
 use crate::ids::Uuid;
-use crate::rpc::arguments_literal;
+use crate::rpc::{CallResult, arguments_literal};
 use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use crate::types::{
     CopyStartResponse, GetReplicaListResponse, GetStorageConfigResponse, MoveStartResponse, NoFSegment,
