@@ -51,6 +51,7 @@ macro_rules! wire_enums {
 
         impl StructPack for $enum {
             const BYTES_MIN: usize = <$number as StructPack>::BYTES_MIN;
+            const IS_COPIED: bool = true;
 
             fn push_literal(literal: &mut Vec<u8>) {
                 <$number as StructPack>::push_literal(literal);

@@ -119,6 +119,7 @@ error_codes! {
 
 impl StructPack for ErrorCode {
     const BYTES_MIN: usize = i32::BYTES_MIN;
+    const IS_COPIED: bool = true;
 
     fn push_literal(literal: &mut Vec<u8>) {
         i32::push_literal(literal);

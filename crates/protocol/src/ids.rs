@@ -24,6 +24,7 @@ impl Uuid {
 /// Upstream's pair is copied as memory, which its literal says with two alignments.
 impl StructPack for Uuid {
     const BYTES_MIN: usize = 16;
+    const IS_COPIED: bool = true;
 
     fn push_literal(literal: &mut Vec<u8>) {
         literal.extend_from_slice(&[0xfd, 0x04, 0x04, 0x89, 0x89, 0xff]);

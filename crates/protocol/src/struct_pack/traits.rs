@@ -9,6 +9,10 @@ pub trait StructPack: Sized {
     /// The fewest bytes a value can take, with lengths of one byte.
     const BYTES_MIN: usize;
 
+    /// Whether upstream copies values as memory. A pair or map entry of two such types has C++ padding, which no
+    /// type of the store has and this trait does not write: it refuses to compile. [`Value`](super::Value) can.
+    const IS_COPIED: bool = false;
+
     /// Appends the bytes that spell the type.
     fn push_literal(literal: &mut Vec<u8>);
 
@@ -26,6 +30,7 @@ macro_rules! numbers {
     ($($type:ident = $code:literal;)*) => {$(
         impl StructPack for $type {
             const BYTES_MIN: usize = size_of::<$type>();
+            const IS_COPIED: bool = true;
 
             fn push_literal(literal: &mut Vec<u8>) {
                 literal.push($code);
@@ -57,6 +62,7 @@ numbers! {
 
 impl StructPack for bool {
     const BYTES_MIN: usize = 1;
+    const IS_COPIED: bool = true;
 
     fn push_literal(literal: &mut Vec<u8>) {
         literal.push(0x0b);
@@ -144,6 +150,12 @@ impl<K: StructPack + Ord, V: StructPack> StructPack for BTreeMap<K, V> {
     const BYTES_MIN: usize = 1;
 
     fn push_literal(literal: &mut Vec<u8>) {
+        const {
+            assert!(
+                !(K::IS_COPIED && V::IS_COPIED),
+                "entries of such a map are copied as memory"
+            )
+        };
         literal.push(0x82);
         K::push_literal(literal);
         V::push_literal(literal);
@@ -229,6 +241,7 @@ impl<A: StructPack, B: StructPack> StructPack for (A, B) {
     const BYTES_MIN: usize = A::BYTES_MIN + B::BYTES_MIN;
 
     fn push_literal(literal: &mut Vec<u8>) {
+        const { assert!(!(A::IS_COPIED && B::IS_COPIED), "such a pair is copied as memory") };
         literal.push(0xfd);
         A::push_literal(literal);
         B::push_literal(literal);

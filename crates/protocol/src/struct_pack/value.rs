@@ -133,10 +133,13 @@ impl Decoder<'_> {
             }
             Type::Map(key, value) => {
                 let count = self.count(bytes_min(key) + bytes_min(value))?;
+                let paddings = Paddings::of_entry(key, value);
                 let mut entries = Vec::new();
                 for _ in 0..count {
                     let key = self.value(key, inside, depth)?;
+                    self.skip(paddings.before[1])?;
                     entries.push((key, self.value(value, inside, depth)?));
+                    self.skip(paddings.after)?;
                 }
                 Value::Map(entries)
             }
@@ -210,8 +213,7 @@ impl Decoder<'_> {
         inside: Option<&Scope<'_>>,
         depth: usize,
     ) -> Result<Value, DecodeError> {
-        let offset = self.reader.position();
-        let paddings = paddings(ty).ok_or(DecodeError::TypeShape {
+        let paddings = Paddings::of(ty).ok_or(DecodeError::TypeShape {
             offset: 0,
             why: "it cannot be copied",
         })?;
@@ -221,7 +223,6 @@ impl Decoder<'_> {
             values.push(self.value(field, inside, depth)?);
         }
         self.skip(paddings.after)?;
-        debug_assert_eq!((self.reader.position() - offset) as u64, paddings.total);
         Ok(Value::List(values))
     }
 
@@ -259,29 +260,47 @@ fn resolve<'a>(levels: u64, outer: Option<&'a Scope<'a>>) -> Option<(&'a Type, O
 
 /// The bytes between the members of a type that is copied as memory.
 struct Paddings {
+    /// Before each member.
     before: Vec<u64>,
+    /// Behind the last.
     after: u64,
-    total: u64,
 }
 
-fn paddings(ty: &Type) -> Option<Paddings> {
-    let Type::Copied { fields, pack, .. } = ty else {
-        return None;
-    };
-    let (total, _) = ty.memory_layout()?;
-    let mut end: u64 = 0;
-    let mut before = Vec::with_capacity(fields.len());
-    for field in fields {
-        let (bytes, align) = field.memory_layout()?;
-        let start = end.checked_next_multiple_of(align.min(u64::from(*pack)))?;
-        before.push(start - end);
-        end = start.checked_add(bytes)?;
+impl Paddings {
+    /// Of a struct or pair; `None` if it cannot be copied.
+    fn of(ty: &Type) -> Option<Self> {
+        let Type::Copied { fields, pack, align } = ty else {
+            return None;
+        };
+        Self::of_members(fields, u64::from(*pack), u64::from(*align))
     }
-    Some(Paddings {
-        before,
-        after: total.checked_sub(end)?,
-        total,
-    })
+
+    /// Of an entry of a map. Upstream writes it as a pair, so it is copied as memory if key and value can be.
+    fn of_entry(key: &Type, value: &Type) -> Self {
+        let copied = || {
+            let align = key.memory_layout()?.1.max(value.memory_layout()?.1);
+            Self::of_members([key, value], align, align)
+        };
+        copied().unwrap_or(Self {
+            before: vec![0, 0],
+            after: 0,
+        })
+    }
+
+    fn of_members<'a>(fields: impl IntoIterator<Item = &'a Type>, pack: u64, align: u64) -> Option<Self> {
+        let mut end: u64 = 0;
+        let mut before = Vec::new();
+        for field in fields {
+            let (bytes, field_align) = field.memory_layout()?;
+            let start = end.checked_next_multiple_of(field_align.min(pack))?;
+            before.push(start - end);
+            end = start.checked_add(bytes)?;
+        }
+        Some(Self {
+            before,
+            after: end.checked_next_multiple_of(align)? - end,
+        })
+    }
 }
 
 fn plain_value(plain: Plain, reader: &mut Reader<'_>) -> Result<Value, DecodeError> {
@@ -369,9 +388,12 @@ pub(crate) fn encode_value(
         }
         (Type::Map(key_type, value_type), Value::Map(entries)) => {
             writer.count(entries.len());
+            let paddings = Paddings::of_entry(key_type, value_type);
             for (key, value) in entries {
                 encode_value(key_type, inside, depth, key, writer)?;
+                put_zeros(writer, paddings.before[1]);
                 encode_value(value_type, inside, depth, value, writer)?;
+                put_zeros(writer, paddings.after);
             }
         }
         (Type::Optional(item), Value::Optional(value)) => {
@@ -404,7 +426,7 @@ pub(crate) fn encode_value(
             }
         }
         (Type::Copied { fields, .. }, Value::List(values)) if fields.len() == values.len() => {
-            let paddings = paddings(ty)?;
+            let paddings = Paddings::of(ty)?;
             for ((field, value), padding) in fields.iter().zip(values).zip(&paddings.before) {
                 put_zeros(writer, *padding);
                 encode_value(field, inside, depth, value, writer)?;
