@@ -66,6 +66,18 @@ macro_rules! wire_enums {
             }
         }
 
+        #[cfg(feature = "proptest")]
+        impl crate::strategies::WireStrategy for $enum {
+            fn strategy() -> proptest::strategy::BoxedStrategy<Self> {
+                use proptest::strategy::Strategy as _;
+                proptest::prop_oneof![
+                    4 => proptest::sample::select($enum::ALL),
+                    1 => proptest::arbitrary::any::<$number>().prop_map($enum::from_value),
+                ]
+                .boxed()
+            }
+        }
+
         impl fmt::Display for $enum {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.name() {

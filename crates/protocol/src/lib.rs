@@ -8,6 +8,8 @@ pub mod frame;
 pub mod handshake;
 mod ids;
 mod rpc;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 pub mod struct_pack;
 mod types;
 

@@ -5,7 +5,11 @@
 
 use crate::enums::{ClientStatus, ObjectDataType, ReplicaStatus, SoftPinAction, TaskStatus, TaskType};
 use crate::ids::Uuid;
+#[cfg(feature = "proptest")]
+use crate::strategies::{WireStrategy, nested_pattern, nested_strategies};
 use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
+#[cfg(feature = "proptest")]
+use proptest::strategy::{BoxedStrategy, Strategy};
 use serde::{Deserialize, Serialize};
 
 /// Declares a struct and its encoding at once, so that the order of fields is written in one place.
@@ -35,6 +39,15 @@ macro_rules! wire_structs {
 
             fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
                 Ok(Self { $($field: StructPack::decode(reader)?,)* })
+            }
+        }
+
+        #[cfg(feature = "proptest")]
+        impl WireStrategy for $name {
+            fn strategy() -> BoxedStrategy<Self> {
+                nested_strategies!($($type),*)
+                    .prop_map(|nested_pattern!($($field),*)| $name { $($field),* })
+                    .boxed()
             }
         }
     )*};
@@ -90,6 +103,16 @@ macro_rules! wire_variant {
                         Err(DecodeError::Alternative { offset, index, alternatives })
                     }
                 }
+            }
+        }
+
+        #[cfg(feature = "proptest")]
+        impl WireStrategy for $name {
+            fn strategy() -> BoxedStrategy<Self> {
+                proptest::prop_oneof![
+                    $(<$type as WireStrategy>::strategy().prop_map($name::$alternative)),*
+                ]
+                .boxed()
             }
         }
     };

@@ -102,5 +102,21 @@ macro_rules! rpc_table {
         pub(crate) fn decode_result(rpc: Rpc, reader: &mut Reader<'_>) -> Result<Response, DecodeError> {
             Ok(match rpc { $(Rpc::$name => Response::$name(StructPack::decode(reader)?),)* })
         }
+
+        #[cfg(feature = "proptest")]
+        pub(crate) fn request_strategy(rpc: Rpc) -> BoxedStrategy<Request> {
+            match rpc {
+                $(Rpc::$name => nested_strategies!($($type),*)
+                    .prop_map(|nested_pattern!($($field),*)| Request::$name { $($field),* })
+                    .boxed(),)*
+            }
+        }
+
+        #[cfg(feature = "proptest")]
+        pub(crate) fn response_strategy(rpc: Rpc) -> BoxedStrategy<Response> {
+            match rpc {
+                $(Rpc::$name => <$result as WireStrategy>::strategy().prop_map(Response::$name).boxed(),)*
+            }
+        }
     };
 }

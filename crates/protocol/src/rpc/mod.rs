@@ -5,6 +5,8 @@ mod macros;
 mod table;
 
 pub use table::{Request, Response, Rpc};
+#[cfg(feature = "proptest")]
+pub(crate) use table::{request_strategy, response_strategy};
 
 use crate::error_code::ErrorCode;
 use crate::struct_pack::{DecodeError, Literal, Prefix, Reader, TypeTag, encode_message_into};

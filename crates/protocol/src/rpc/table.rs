@@ -7,6 +7,8 @@ use crate::enums::{ReplicaType, SegmentStatus};
 use crate::error_code::ErrorCode;
 use crate::ids::Uuid;
 use crate::rpc::{CallResult, arguments_literal};
+#[cfg(feature = "proptest")]
+use crate::strategies::{WireStrategy, nested_pattern, nested_strategies};
 use crate::struct_pack::{DecodeError, Reader, StructPack, Writer};
 use crate::types::{
     CopyStartResponse, GetReplicaListResponse, GetStorageConfigResponse, MoveStartResponse, NoFSegment,
@@ -14,6 +16,8 @@ use crate::types::{
     PromotionTaskItem, QueryTaskResponse, ReplicaDescriptor, ReplicateConfig, Segment, StorageObjectMetadata,
     TaskAssignment, TaskCompleteRequest,
 };
+#[cfg(feature = "proptest")]
+use proptest::strategy::{BoxedStrategy, Strategy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
