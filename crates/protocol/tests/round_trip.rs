@@ -8,10 +8,10 @@ use moonquake_protocol::strategies::{request_of, response_of};
 use moonquake_protocol::struct_pack::{DynamicMessage, Type};
 use moonquake_protocol::{Literal, Request, Response, Rpc};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngSeed, TestRunner};
 
 /// Cases per method.
-const CASES: u32 = 64;
+const CASES: u32 = 128;
 
 fn frame_of<H: Header + std::fmt::Debug>(bytes: &[u8]) -> (H, Vec<u8>) {
     let mut decoder = FrameDecoder::new();
@@ -25,11 +25,11 @@ fn frame_of<H: Header + std::fmt::Debug>(bytes: &[u8]) -> (H, Vec<u8>) {
 fn for_each_case<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = ProptestConfig {
         cases: CASES,
+        rng_seed: RngSeed::Fixed(1),
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
-    TestRunner::new_with_rng(config, rng)
+    TestRunner::new(config)
         .run(strategy, test)
         .unwrap_or_else(|error| panic!("{error}"));
 }

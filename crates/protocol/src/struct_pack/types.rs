@@ -354,10 +354,21 @@ impl Parser<'_> {
         let (mut size, mut unit) = (0_u64, 1_u64);
         loop {
             let code = self.next()?;
+            // 1 to 127 are digits, 129 to 255 the last digit; 0 and 128 are neither.
             let last = code >= SIZE_LAST_DIGIT;
-            let Some(digit) = code.checked_sub(if last { SIZE_LAST_DIGIT } else { 1 }) else {
-                return Err(DecodeError::TypeCode { offset, code });
+            let digit = code.checked_sub(if last { SIZE_LAST_DIGIT } else { 1 });
+            let Some(digit) = digit.filter(|&digit| u64::from(digit) < SIZE_BASE) else {
+                return Err(DecodeError::TypeCode {
+                    offset: self.position - 1,
+                    code,
+                });
             };
+            if last && digit == 0 && unit > 1 {
+                return Err(DecodeError::TypeShape {
+                    offset,
+                    why: "a size that ends in a superfluous zero",
+                });
+            }
             let sum = u64::from(digit)
                 .checked_mul(unit)
                 .and_then(|part| size.checked_add(part));
@@ -405,6 +416,8 @@ mod tests {
             (&[0x80, 0x0d], "names no type"),
             (&[0x01, 0x01], "after the type"),
             (&[0x81, 0x06, 0x81], "array of nothing"),
+            (&[0x81, 0x06, 0x04, 0x81], "superfluous zero"),
+            (&[0x81, 0x06, 0x80, 0x82], "names no type"),
             (&[0x86, 0xff], "1 to 255"),
             (&[0xfd, 0x84, 0xfb, 0x82, 0xff], "beyond the outermost"),
             (&[0xfd, 0x80, 0x0c, 0x82, 0x82, 0xff], "copied as memory"),

@@ -134,7 +134,7 @@ impl Decoder<'_> {
             Type::Map(key, value) => {
                 let count = self.count(bytes_min(key) + bytes_min(value))?;
                 let paddings = Paddings::of_entry(key, value);
-                let mut entries = Vec::new();
+                let mut entries = short_list(count);
                 for _ in 0..count {
                     let key = self.value(key, inside, depth)?;
                     self.skip(paddings.before[1])?;
@@ -168,7 +168,7 @@ impl Decoder<'_> {
             }
             Type::Void => Value::Void,
             Type::Struct(fields) => {
-                let mut values = Vec::new();
+                let mut values = short_list(fields.len() as u64);
                 for field in fields {
                     values.push(self.value(field, inside, depth)?);
                 }
@@ -199,7 +199,7 @@ impl Decoder<'_> {
         inside: Option<&Scope<'_>>,
         depth: usize,
     ) -> Result<Value, DecodeError> {
-        let mut items = Vec::new();
+        let mut items = short_list(count);
         for _ in 0..count {
             items.push(self.value(item, inside, depth)?);
         }
@@ -217,7 +217,7 @@ impl Decoder<'_> {
             offset: 0,
             why: "it cannot be copied",
         })?;
-        let mut values = Vec::new();
+        let mut values = short_list(fields.len() as u64);
         for (field, padding) in fields.iter().zip(&paddings.before) {
             self.skip(*padding)?;
             values.push(self.value(field, inside, depth)?);
@@ -238,6 +238,12 @@ const NO_TARGET: DecodeError = DecodeError::TypeShape {
     offset: 0,
     why: "a reference beyond the outermost type",
 };
+
+/// A list that is about to get `count` items. Few get exactly their room (a vector's first step is 4); many grow as
+/// they come, because `count` proves nothing.
+fn short_list<T>(count: u64) -> Vec<T> {
+    Vec::with_capacity(count.min(4) as usize)
+}
 
 /// 1 if every value of the type takes at least a byte, else 0.
 fn bytes_min(ty: &Type) -> usize {

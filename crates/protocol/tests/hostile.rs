@@ -1,0 +1,249 @@
+//! No input panics, whatever it is made of.
+
+mod common;
+
+use moonquake_protocol::datapath::{DataHeader, DataStatus};
+use moonquake_protocol::fingerprint::probes;
+use moonquake_protocol::frame::{
+    FrameDecoder, Header, RequestHeader, ResponseHeader, decode_request, decode_response,
+};
+use moonquake_protocol::handshake::{HandshakeDecoder, SegmentDescriptor};
+use moonquake_protocol::struct_pack::{DecodeError, DynamicMessage, Type, decode_message};
+use moonquake_protocol::{Request, Response, Rpc, TypeTag, Uuid};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// All frames of the captures: material to damage.
+fn golden_frames() -> Vec<Vec<u8>> {
+    let files = ["golden-frames.jsonl", "golden-frames-extra.jsonl"];
+    files
+        .iter()
+        .flat_map(|file| common::lines(file))
+        .map(|line| common::bytes_of(&line, "hex"))
+        .collect()
+}
+
+/// One thing that can happen to bytes.
+#[derive(Clone, Debug)]
+enum Damage {
+    Set(prop::sample::Index, u8),
+    Flip(prop::sample::Index, u8),
+    Cut(prop::sample::Index),
+    Insert(prop::sample::Index, Vec<u8>),
+    Remove(prop::sample::Index, u8),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = any::<prop::sample::Index>;
+    prop_oneof![
+        (
+            at(),
+            prop_oneof![Just(0), Just(1), Just(0x7f), Just(0x80), Just(0xff), any::<u8>()]
+        )
+            .prop_map(|(at, value)| Damage::Set(at, value)),
+        (at(), 0_u8..8).prop_map(|(at, bit)| Damage::Flip(at, bit)),
+        at().prop_map(Damage::Cut),
+        (at(), prop::collection::vec(any::<u8>(), 1..9)).prop_map(|(at, bytes)| Damage::Insert(at, bytes)),
+        (at(), 1_u8..9).prop_map(|(at, count)| Damage::Remove(at, count)),
+    ]
+}
+
+fn damaged(mut bytes: Vec<u8>, damages: &[Damage]) -> Vec<u8> {
+    for damage in damages.iter().filter(|_| !bytes.is_empty()).collect::<Vec<_>>() {
+        if bytes.is_empty() {
+            break;
+        }
+        let length = bytes.len();
+        match damage {
+            Damage::Set(at, value) => bytes[at.index(length)] = *value,
+            Damage::Flip(at, bit) => bytes[at.index(length)] ^= 1 << bit,
+            Damage::Cut(at) => bytes.truncate(at.index(length)),
+            Damage::Insert(at, more) => drop(bytes.splice(at.index(length)..at.index(length), more.clone())),
+            Damage::Remove(at, count) => {
+                let start = at.index(length);
+                bytes.drain(start..(start + usize::from(*count)).min(length));
+            }
+        }
+    }
+    bytes
+}
+
+/// Everything that reads bytes reads these.
+fn read_all_ways(bytes: &[u8]) {
+    read_frames::<RequestHeader>(bytes, |header, body| drop(decode_request(header, body)));
+    read_frames::<ResponseHeader>(bytes, |header, body| {
+        for &rpc in Rpc::ALL {
+            let _ = decode_response(rpc, header, body);
+        }
+        for probe in probes(Uuid::new(1, 2)) {
+            let _ = probe.judge(header, body);
+        }
+    });
+    read_body(bytes);
+    let mut handshake = HandshakeDecoder::new();
+    handshake.feed(bytes);
+    while let Ok(Some(message)) = handshake.next_message() {
+        let _ = SegmentDescriptor::from_json(&message.json);
+    }
+    if let Some(header) = bytes.first_chunk() {
+        let header = DataHeader::from_bytes(header);
+        assert_eq!(DataHeader::from_bytes(&header.to_bytes()), header);
+    }
+    if let Some(status) = bytes.first_chunk() {
+        let _ = DataStatus::from_bytes(status);
+    }
+}
+
+fn read_frames<H: Header>(bytes: &[u8], read: impl Fn(&H, &[u8])) {
+    let mut decoder = FrameDecoder::<H>::new();
+    decoder.feed(bytes);
+    while let Ok(Some(frame)) = decoder.next_frame() {
+        read(&frame.header, &frame.body);
+        read_body(&frame.body);
+    }
+}
+
+/// What can be read can be written, and reads the same again.
+fn read_body(body: &[u8]) {
+    if let Ok(message) = DynamicMessage::decode(body) {
+        let again = message.encode().expect("a value that was read fits its type");
+        // Compared as text: a NaN is not equal to itself.
+        let second = DynamicMessage::decode(&again).expect("what was written can be read");
+        assert_eq!(format!("{:?}", second.value), format!("{:?}", message.value));
+    }
+    if let Ok(ty) = Type::parse(body) {
+        assert_eq!(ty.literal(), body);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 4000,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        read_all_ways(&bytes);
+    }
+
+    #[test]
+    fn damaged_frames(
+        frame in prop::sample::select(golden_frames()),
+        damages in prop::collection::vec(damage(), 1..5),
+    ) {
+        read_all_ways(&damaged(frame, &damages));
+    }
+
+    /// With the right hash in front every byte of the value is reached.
+    #[test]
+    fn random_values_of_the_right_type(
+        rpc in any::<Rpc>(),
+        width in 0_u8..4,
+        value in prop::collection::vec(prop_oneof![3 => 0_u8..3, 1 => any::<u8>()], 0..200),
+    ) {
+        let typed = |tag: &TypeTag| {
+            let mut body = (tag.hash() | 1).to_le_bytes().to_vec();
+            body.push(width << 3);
+            body.extend_from_slice(&value);
+            let ty = Type::parse(tag.literal()).unwrap();
+            (DynamicMessage::decode_as(&body, &ty).is_ok(), body)
+        };
+        if let Some(tag) = rpc.request_type() {
+            let (dynamic_reads, body) = typed(tag);
+            compare(dynamic_reads, Request::decode(rpc, &body).err())?;
+        }
+        let (dynamic_reads, body) = typed(rpc.response_type());
+        compare(dynamic_reads, Response::decode(rpc, &body).err())?;
+    }
+
+    /// Literals made of the bytes that mean something.
+    #[test]
+    fn literals(literal in prop::collection::vec(
+        prop::sample::select(&b"\x01\x04\x06\x0b\x0c\x12\x16\x80\x81\x82\x83\x84\x85\x86\x87\x89\xfa\xfb\xfd\xff\xff"[..]),
+        1..24,
+    ), value in prop::collection::vec(0_u8..3, 0..64)) {
+        if let Ok(ty) = Type::parse(&literal) {
+            prop_assert_eq!(&ty.literal(), &literal);
+            let body = [&ty.tag().hash().to_le_bytes()[..], &value].concat();
+            if let Ok(message) = DynamicMessage::decode_as(&body, &ty) {
+                let again = message.encode().unwrap();
+                prop_assert!(body.starts_with(&again) || ty_has_padding_or_varints(&literal));
+            }
+        }
+    }
+}
+
+/// Padding is written as zeros and a varint without superfluous digits, so bytes may differ there.
+fn ty_has_padding_or_varints(literal: &[u8]) -> bool {
+    literal
+        .iter()
+        .any(|code| [0x16, 0x81, 0x82, 0x85, 0x89].contains(code))
+}
+
+/// Typed and dynamic halves agree, except that typed texts are UTF-8 and that the dynamic half limits the number of
+/// values.
+fn compare(dynamic_reads: bool, typed: Option<DecodeError>) -> Result<(), TestCaseError> {
+    match typed {
+        None => prop_assert!(dynamic_reads, "only the typed half reads it"),
+        Some(DecodeError::NotUtf8 { .. }) => {}
+        Some(error) => prop_assert!(!dynamic_reads, "only the dynamic half reads it: {error}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn the_first_wrong_byte_is_named() {
+    let body = [
+        &TypeTag::of::<Vec<String>>().hash().to_le_bytes()[..],
+        &[2, 1, b'a', 9, b'b'],
+    ]
+    .concat();
+    let error = decode_message::<Vec<String>>(&body).unwrap_err();
+    assert_eq!(
+        error,
+        DecodeError::Count {
+            offset: 8,
+            what: "text",
+            count: 9,
+            left: 1
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "at byte 8: a text claims 9 items, but only 1 bytes are left"
+    );
+
+    let other = decode_message::<Vec<u64>>(&body).unwrap_err();
+    assert_eq!(
+        other.to_string(),
+        "at byte 0: the type hash is 8a86e11a, this type has 50f67092"
+    );
+
+    let mut literal = (TypeTag::of::<bool>().hash() | 1).to_le_bytes().to_vec();
+    literal.extend([0b100, 0x0c, 0, 1]);
+    let wrong = decode_message::<bool>(&literal).unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "at byte 5: the type literal is 0c, this type has 0b"
+    );
+    literal[5] = 0x0b;
+    assert_eq!(decode_message::<bool>(&literal), Ok(true));
+    literal[7] = 2;
+    let flag = decode_message::<bool>(&literal).unwrap_err();
+    assert_eq!(
+        flag,
+        DecodeError::Flag {
+            offset: 7,
+            what: "a bool",
+            value: 2
+        }
+    );
+    literal.truncate(6);
+    assert_eq!(
+        decode_message::<bool>(&literal),
+        Err(DecodeError::LiteralEnd { offset: 5 })
+    );
+}
