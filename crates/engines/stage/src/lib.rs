@@ -1,1 +1,27 @@
-//! moonquake-stage
+//! The stage: actors, links, transfers, timers and the one fault, on stepped time.
+//!
+//! Every engine whose client is the Rust machine plays on this stage. What differs between them is behind [`Ports`]: the
+//! master, the wire to it and the memory of the segments. The model fills the ports with the Rust master and plain
+//! memory, the engine `master` with an unmodified process and sockets. So phases, deliveries and time are one piece of
+//! code for all of them, and two engines can differ only where the store differs.
+
+mod actors;
+mod checks;
+mod inject;
+mod memory;
+mod messages;
+mod operations;
+mod ports;
+mod requests;
+mod runner;
+mod seen;
+mod setup;
+mod state;
+mod support;
+mod timers;
+mod transfers;
+
+pub use ports::{Delivery, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+pub use runner::run;
+pub use setup::{MONOTONIC_START, REALTIME_START, SEGMENT_STRIDE, start_clocks};
+pub use support::unsupported;

@@ -1,0 +1,160 @@
+//! Clients and nodes: alive, frozen or gone, with what they keep between operations.
+
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, PingRound, PutSession};
+use moonquake_evidence::{Change, Kind, Observer};
+use moonquake_protocol::{Segment, Uuid};
+use std::collections::BTreeMap;
+
+/// A client or node.
+pub(crate) struct Actor {
+    pub(crate) config: ClientConfig,
+    pub(crate) alive: bool,
+    pub(crate) frozen: bool,
+    /// How many instances there were; a restart makes a new one under a new id.
+    pub(crate) instance: u64,
+    /// The capacity in bytes and the base address of its segment, if it is a node.
+    pub(crate) memory: Option<(u64, u64)>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) heartbeat: Option<Heartbeat>,
+    pub(crate) put_sessions: BTreeMap<usize, PutSession>,
+    pub(crate) get_sessions: BTreeMap<usize, GetSession>,
+    /// The latest attempt of each key: the step and the first replica id.
+    pub(crate) attempts: BTreeMap<String, (usize, u64)>,
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// Whether the actor can act now.
+    pub(crate) fn acts(&self, name: &str) -> bool {
+        self.actors
+            .get(name)
+            .is_some_and(|actor| actor.alive && !actor.frozen)
+    }
+
+    /// Brings a client or node to life: a new id, and for a node fresh memory, mounted.
+    pub(crate) fn start_actor(&mut self, name: &str, index: usize) -> Staged<()> {
+        let Some(actor) = self.actors.get_mut(name) else {
+            return Ok(());
+        };
+        actor.instance += 1;
+        actor.alive = true;
+        actor.frozen = false;
+        let place = index as u64 + 1;
+        actor.config.client_id = Uuid {
+            first: place,
+            second: actor.instance,
+        };
+        let (client_id, instance, memory) = (actor.config.client_id, actor.instance, actor.memory);
+        self.note(name, Observer::Timeline, None, started(instance));
+        let Some((size, base)) = memory else { return Ok(()) };
+        let endpoint = self.ports.start_owner(name, base, size)?;
+        let segment = Segment {
+            id: Uuid {
+                first: 0x5e67_0000 + place,
+                second: instance,
+            },
+            name: name.to_owned(),
+            base,
+            size,
+            te_endpoint: endpoint.clone(),
+            protocol: "tcp".to_owned(),
+            host_id: String::new(),
+        };
+        let now = self.clocks(name);
+        if let Some(actor) = self.actors.get_mut(name) {
+            actor.config.local_endpoints = vec![endpoint];
+            actor.segments = vec![segment.clone()];
+            actor.heartbeat = Some(Heartbeat::new(now));
+        }
+        self.begin_background(name, Box::new(Mount::new(client_id, vec![segment])))?;
+        self.settle()?;
+        self.ping(name)
+    }
+
+    /// Begins a round of the heartbeat.
+    pub(crate) fn ping(&mut self, name: &str) -> Staged<()> {
+        let now = self.clocks(name);
+        let Some(actor) = self.actors.get_mut(name) else {
+            return Ok(());
+        };
+        if let Some(heartbeat) = &mut actor.heartbeat {
+            heartbeat.beat(now);
+        }
+        let round = PingRound::new(actor.config.client_id, actor.segments.clone());
+        self.begin_background(name, Box::new(round))?;
+        self.settle()
+    }
+
+    /// The actor is gone at once; nothing is cleaned up.
+    pub(crate) fn kill_actor(&mut self, name: &str) -> Staged<()> {
+        let Some(actor) = self.actors.get_mut(name) else {
+            return Ok(());
+        };
+        actor.alive = false;
+        actor.heartbeat = None;
+        actor.put_sessions.clear();
+        actor.get_sessions.clear();
+        actor.attempts.clear();
+        let is_node = actor.memory.is_some();
+        let closed = self.ports.close_link(name)?;
+        let detail = format!("{closed} connections to the master closed");
+        self.note(
+            name,
+            Observer::Link,
+            None,
+            Kind::Actor {
+                change: Change::Killed,
+                detail,
+            },
+        );
+        self.close_transfers_of(name, "closed: the client is gone")?;
+        if is_node {
+            self.ports.kill_owner(name)?;
+        }
+        self.end_operations_of(name)
+    }
+
+    /// The actor stands still, or goes on.
+    pub(crate) fn freeze(&mut self, name: &str, frozen: bool) -> Staged<()> {
+        if name == "master" {
+            self.master_frozen = frozen;
+            return Ok(());
+        }
+        let Some(actor) = self.actors.get_mut(name) else {
+            return Ok(());
+        };
+        actor.frozen = frozen;
+        if actor.memory.is_some() {
+            self.ports.freeze_owner(name, frozen)?;
+        }
+        Ok(())
+    }
+
+    /// The end of a client as asked for: its segments are unmounted.
+    pub(crate) fn close_machine(&self, name: &str) -> Close {
+        let actor = self.actors.get(name);
+        let segments = actor.map(|actor| actor.segments.iter().map(|segment| segment.id).collect());
+        Close::new(
+            actor.map_or_else(Uuid::default, |actor| actor.config.client_id),
+            segments.unwrap_or_default(),
+        )
+    }
+
+    /// The place of an actor in the file: nodes first, then clients.
+    pub(crate) fn place_of(&self, name: &str) -> usize {
+        let world = &self.plan.world;
+        let nodes = world.segments.iter().map(|(node, _)| node);
+        nodes
+            .chain(&world.clients)
+            .position(|actor| actor == name)
+            .unwrap_or(0)
+    }
+}
+
+fn started(instance: u64) -> Kind {
+    Kind::Actor {
+        change: Change::Started,
+        detail: format!("instance {instance}"),
+    }
+}

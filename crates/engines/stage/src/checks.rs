@@ -1,0 +1,62 @@
+//! What is read after each step and for each check. Facts only; the judge decides.
+
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_evidence::{Kind, Observer, Op};
+use moonquake_scenario::{Check, CheckKind};
+
+impl<P: Ports> Stage<'_, P> {
+    /// Reads the master's state and its clocks back.
+    pub(crate) fn read_state(&mut self) -> Staged<()> {
+        if !self.master_up {
+            return Ok(());
+        }
+        let state = self.ports.observe()?;
+        self.note("master", Observer::Master, None, Kind::State(state));
+        let read = self.ports.read_master_clocks()?;
+        let kind = Kind::ClockRead {
+            realtime: read.realtime,
+            monotonic: read.monotonic,
+        };
+        self.note("master", Observer::Clock, None, kind);
+        Ok(())
+    }
+
+    /// Reads the clocks of every actor back.
+    pub(crate) fn read_all_clocks(&mut self) -> Staged<()> {
+        let names: Vec<String> = self.actors.keys().cloned().collect();
+        for name in names {
+            let read = self.clocks(&name);
+            let kind = Kind::ClockRead {
+                realtime: read.realtime,
+                monotonic: read.monotonic,
+            };
+            self.note(&name, Observer::Clock, None, kind);
+        }
+        Ok(())
+    }
+
+    /// The facts of a check.
+    pub(crate) fn look(&mut self, check: &Check, op: Op) -> Staged<()> {
+        if check.kind != CheckKind::Bytes {
+            return Ok(());
+        }
+        for name in &check.of {
+            let content = self.content_of_name(name)?;
+            let kind = Kind::Bytes {
+                name: name.clone(),
+                content,
+            };
+            self.note("master", Observer::Witness, Some(op), kind);
+        }
+        Ok(())
+    }
+
+    /// Whether the segment of a node is mounted, as the master says.
+    pub(crate) fn mounted(&mut self, node: &str) -> Staged<bool> {
+        if !self.master_up {
+            return Ok(false);
+        }
+        Ok(self.ports.observe()?.segments.contains_key(node))
+    }
+}

@@ -1,0 +1,224 @@
+//! The callers' buffers, the names of ranges, and the witness over both.
+
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_evidence::{Content, Kind, Observer, Op, Range};
+use moonquake_scenario::{Do, What};
+use moonquake_witness::{Region, classify, fill};
+use std::collections::BTreeMap;
+
+/// Which buffer an operation uses.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BufferKey {
+    /// A buffer of the caller, by its name in the scenario.
+    Named(String),
+    /// Staging memory of one operation.
+    Staging(u64),
+}
+
+/// An access that the witness has seen and not written down yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    actor: String,
+    op: Option<Op>,
+    name: String,
+    write: bool,
+    from: u64,
+    to: u64,
+}
+
+/// All buffers of callers.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    regions: BTreeMap<BufferKey, Region>,
+    pending: Vec<Access>,
+    pending_bindings: Vec<(String, Range)>,
+}
+
+impl Buffers {
+    /// The buffer, at least `size` bytes large.
+    pub(crate) fn get(&mut self, key: &BufferKey, size: u64) -> &mut Region {
+        let region = self.regions.entry(key.clone()).or_default();
+        region.grow(size);
+        region
+    }
+
+    /// Fills the first `size` bytes with a pattern.
+    pub(crate) fn fill(&mut self, key: &BufferKey, size: u64, pattern: &str) {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+        fill(pattern, 0, &mut bytes);
+        // The region was grown to hold exactly these bytes.
+        let _fits = self.get(key, size).write(0, &bytes);
+    }
+
+    /// The bytes of a named buffer, if it exists.
+    fn named(&self, name: &str) -> Option<Vec<u8>> {
+        let region = self.regions.get(&BufferKey::Named(name.to_owned()))?;
+        region.read(0, region.size()).ok()
+    }
+
+    /// The size of a named buffer, if it exists.
+    pub(crate) fn size_of(&self, name: &str) -> Option<u64> {
+        self.regions
+            .get(&BufferKey::Named(name.to_owned()))
+            .map(Region::size)
+    }
+
+    /// Gives staging memory back.
+    pub(crate) fn drop_staging(&mut self, id: u64) {
+        self.regions.remove(&BufferKey::Staging(id));
+    }
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// What the first `size` bytes of a buffer are.
+    pub(crate) fn content_of(&mut self, key: &BufferKey, size: u64) -> Content {
+        let bytes = self.buffers.get(key, size).read(0, size).unwrap_or_default();
+        classify(&bytes, &self.patterns)
+    }
+
+    /// What a named buffer or range holds now.
+    pub(crate) fn content_of_name(&mut self, name: &str) -> Staged<Option<Content>> {
+        if let Some(bytes) = self.buffers.named(name) {
+            return Ok(Some(classify(&bytes, &self.patterns)));
+        }
+        let Some(range) = self.bound.get(name).cloned() else {
+            return Ok(None);
+        };
+        let bytes = self.ports.peek(&range.segment, range.offset, range.size)?;
+        Ok(Some(classify(&bytes, &self.patterns)))
+    }
+
+    /// Binds the names of a step to ranges that it was given, in the master's order.
+    pub(crate) fn bind(&mut self, step: usize, repetition: u32, ranges: &[Range]) {
+        let Some(What::Do(action)) = self.plan.steps.get(step).map(|step| &step.what) else {
+            return;
+        };
+        for (name, range) in action.bind.iter().zip(ranges) {
+            let name = Do::repeated(name, repetition);
+            if self.bound.insert(name.clone(), range.clone()).is_none() {
+                self.buffers.pending_bindings.push((name, range.clone()));
+            }
+        }
+    }
+
+    /// Writes fresh bindings to the evidence.
+    pub(crate) fn log_bindings(&mut self, op: Option<Op>) {
+        for (name, range) in std::mem::take(&mut self.buffers.pending_bindings) {
+            let actor = range.segment.clone();
+            self.note(
+                &actor,
+                Observer::Link,
+                op,
+                Kind::Bound {
+                    name,
+                    range: Some(range),
+                },
+            );
+        }
+    }
+
+    /// Names that were never bound are stated at the end.
+    pub(crate) fn log_unbound(&mut self) {
+        let plan = self.plan;
+        for step in &plan.steps {
+            let What::Do(action) = &step.what else { continue };
+            for name in action.bind.iter().filter(|name| !name.contains("{i}")) {
+                if !self.bound.contains_key(name) {
+                    let actor = action.who.clone().unwrap_or_default();
+                    self.note(
+                        &actor,
+                        Observer::Timeline,
+                        None,
+                        Kind::Bound {
+                            name: name.clone(),
+                            range: None,
+                        },
+                    );
+                }
+            }
+        }
+    }
+
+    fn watched(&self, name: &str) -> bool {
+        self.fault.at.is_some() && self.plan.watch.iter().any(|watched| watched == name)
+    }
+
+    /// The witness: bytes of a transfer moved between the owner's range and the caller's buffer.
+    pub(crate) fn witness_part(&mut self, transfer: u64, from: u64, to: u64) {
+        let Some(transfer) = self.transfers.get(&transfer) else {
+            return;
+        };
+        let (actor, op, write) = (transfer.actor.clone(), transfer.op, transfer.write);
+        let mut seen = Vec::new();
+        if let Some(name) = transfer.buffer_name().filter(|name| self.watched(name)) {
+            seen.push((name, !write, from, to));
+        }
+        let start = transfer.offset + from;
+        let moved = Range {
+            segment: transfer.owner.clone(),
+            offset: start,
+            size: to - from,
+        };
+        for (name, range) in self
+            .bound
+            .iter()
+            .filter(|(name, range)| self.watched(name) && range.overlaps(&moved))
+        {
+            let first = start.max(range.offset) - range.offset;
+            let last = (start + moved.size).min(range.offset + range.size) - range.offset;
+            seen.push((name.clone(), write, first, last));
+        }
+        for (name, write, from, to) in seen {
+            self.buffers.pending.push(Access {
+                actor: actor.clone(),
+                op,
+                name,
+                write,
+                from,
+                to,
+            });
+        }
+    }
+
+    /// The witness: the caller itself wrote its buffer.
+    pub(crate) fn witness_fill(&mut self, actor: &str, op: Option<Op>, name: &str, size: u64) {
+        if self.watched(name) {
+            let (actor, name) = (actor.to_owned(), name.to_owned());
+            self.buffers.pending.push(Access {
+                actor,
+                op,
+                name,
+                write: true,
+                from: 0,
+                to: size,
+            });
+            self.log_accesses();
+        }
+    }
+
+    /// Writes what the witness saw to the evidence.
+    pub(crate) fn log_accesses(&mut self) {
+        for Access {
+            actor,
+            op,
+            name,
+            write,
+            from,
+            to,
+        } in std::mem::take(&mut self.buffers.pending)
+        {
+            self.note(
+                &actor,
+                Observer::Witness,
+                op,
+                Kind::Access {
+                    buffer: name,
+                    write,
+                    from,
+                    to,
+                },
+            );
+        }
+    }
+}

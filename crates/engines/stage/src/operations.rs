@@ -1,0 +1,298 @@
+//! Operations under way: the client's machines, driven step by step.
+
+use crate::memory::BufferKey;
+use crate::messages::{Message, Place};
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_client::{Call, Happened, MoveFailure, Operation, Outcome, PutSession, RpcFailure, Want};
+use moonquake_clock::{Clocks, Span};
+use moonquake_evidence::{Content, Kind, Observer, Op};
+use moonquake_scenario::{Do, Verb};
+
+/// What an operation does next, once its actor can act.
+#[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
+pub(crate) enum Pending {
+    /// It has not begun.
+    Begin,
+    /// It is about to send a request.
+    Send(Call),
+    /// It has something to hear.
+    Hear(Happened),
+}
+
+/// An operation under way.
+pub(crate) struct Running {
+    pub(crate) actor: String,
+    /// The step it belongs to; none for background work.
+    pub(crate) op: Option<Op>,
+    pub(crate) machine: Box<dyn Operation>,
+    pub(crate) pending: Option<Pending>,
+    /// The message it waits for, with its own clocks when that was sent.
+    pub(crate) call: Option<(u64, Clocks)>,
+    pub(crate) transfer: Option<u64>,
+    /// Transfers that its limit gave up and that still run.
+    pub(crate) given_up: Vec<u64>,
+    pub(crate) buffer: BufferKey,
+    pub(crate) size: u64,
+    pub(crate) rate: Option<u64>,
+    pub(crate) order: u64,
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// Begins background work of an actor.
+    pub(crate) fn begin_background(&mut self, actor: &str, machine: Box<dyn Operation>) -> Staged<()> {
+        self.begin(actor, None, machine, None, 0).map(|_| ())
+    }
+
+    /// Puts an operation on the stage; its first step is taken when the stage settles.
+    pub(crate) fn begin(
+        &mut self,
+        actor: &str,
+        op: Option<Op>,
+        machine: Box<dyn Operation>,
+        buffer: Option<BufferKey>,
+        size: u64,
+    ) -> Staged<u64> {
+        let (id, order) = (self.number(), self.enqueue());
+        let running = Running {
+            actor: actor.to_owned(),
+            op,
+            machine,
+            pending: Some(Pending::Begin),
+            call: None,
+            transfer: None,
+            given_up: Vec::new(),
+            buffer: buffer.unwrap_or(BufferKey::Staging(id)),
+            size,
+            rate: None,
+            order,
+        };
+        self.running.insert(id, running);
+        Ok(id)
+    }
+
+    /// Whether an operation has something to do now.
+    pub(crate) fn running_ready(&self, running: &Running) -> bool {
+        running.pending.is_some() && self.acts(&running.actor)
+    }
+
+    /// An operation is told something; it acts on it when its actor can.
+    pub(crate) fn tell(&mut self, id: u64, happened: Happened) -> Staged<()> {
+        let order = self.enqueue();
+        if let Some(running) = self.running.get_mut(&id) {
+            running.call = None;
+            running.pending = Some(Pending::Hear(happened));
+            running.order = order;
+        }
+        Ok(())
+    }
+
+    /// The next step of an operation.
+    pub(crate) fn move_running(&mut self, id: u64) -> Staged<()> {
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let now = self.clocks(&actor);
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        let want = match running.pending.take() {
+            None => return Ok(()),
+            Some(Pending::Send(call)) => return self.send(id, call),
+            Some(Pending::Begin) => running.machine.begin(now),
+            Some(Pending::Hear(happened)) => running.machine.next(now, happened),
+        };
+        self.keep_session(id);
+        self.want(id, want)
+    }
+
+    fn want(&mut self, id: u64, want: Want) -> Staged<()> {
+        match want {
+            Want::Call(call) => self.before_call(id, call),
+            Want::Move(wanted) => {
+                if self.submit(id, &wanted)? {
+                    return Ok(());
+                }
+                self.tell(id, Happened::Moved(Err(MoveFailure::Closed)))
+            }
+            Want::FenceThen(then) => {
+                let running = self.running.get_mut(&id);
+                for transfer in running
+                    .map(|running| std::mem::take(&mut running.given_up))
+                    .unwrap_or_default()
+                {
+                    if self.transfers.contains_key(&transfer) {
+                        self.end_transfer(transfer, false, "fenced", Err(MoveFailure::Closed))?;
+                    }
+                }
+                self.want(id, *then)
+            }
+            Want::Done(outcome) => self.finish(id, &outcome),
+        }
+    }
+
+    fn before_call(&mut self, id: u64, call: Call) -> Staged<()> {
+        let phase = call.phases.before;
+        let order = self.enqueue();
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        let (actor, op) = (running.actor.clone(), running.op);
+        running.pending = Some(Pending::Send(call));
+        running.order = order;
+        match phase {
+            Some(phase) => self.actor_phase(phase, &actor, op, None, None),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, id: u64, call: Call) -> Staged<()> {
+        let Some(running) = self.running.get(&id) else {
+            return Ok(());
+        };
+        let (actor, op) = (running.actor.clone(), running.op);
+        if !self.master_up {
+            return self.tell(id, Happened::Answered(Err(RpcFailure::Failed)));
+        }
+        let (message, order) = (self.number(), self.enqueue());
+        self.messages.insert(
+            message,
+            Message {
+                actor: actor.clone(),
+                op,
+                waiter: Some(id),
+                phases: call.phases,
+                place: Place::Underway,
+                held: false,
+                not_before: Span::ZERO,
+                duplicate: false,
+                response_phase_done: false,
+                order,
+            },
+        );
+        let (now, sent_at) = (self.now, self.clocks(&actor));
+        if let Some(record) = op.and_then(|op| self.steps.get_mut(op.step as usize)) {
+            record.sent_at.get_or_insert(now);
+        }
+        if let Some(running) = self.running.get_mut(&id) {
+            running.call = Some((message, sent_at));
+        }
+        let seen = self.ports.send(&actor, message, &call.request, call.fence)?;
+        self.log_frames(seen)?;
+        match call.phases.sent {
+            Some(phase) => self.sent_phase(phase, message),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps what an operation was given, for later steps of the same client.
+    fn keep_session(&mut self, id: u64) {
+        let Some(running) = self.running.get(&id) else {
+            return;
+        };
+        let Some(op) = running.op else { return };
+        let step = op.step as usize;
+        let Some(moonquake_scenario::What::Do(action)) = self.plan.steps.get(step).map(|step| &step.what)
+        else {
+            return;
+        };
+        let opened = running.machine.opened();
+        let granted = running.machine.granted().to_vec();
+        let (actor, size) = (running.actor.clone(), running.size);
+        let key = action
+            .key
+            .as_deref()
+            .map(|key| Do::repeated(key, op.repetition))
+            .unwrap_or_default();
+        let Some(actor) = self.actors.get_mut(&actor) else {
+            return;
+        };
+        if let Some(session) = opened {
+            actor.get_sessions.insert(step, session);
+        }
+        if let Some(first) = granted.first() {
+            actor.attempts.insert(key.clone(), (step, first.id));
+            actor.put_sessions.insert(
+                step,
+                PutSession {
+                    key,
+                    granted,
+                    size_bytes: size,
+                },
+            );
+        }
+    }
+
+    /// An operation has its result.
+    pub(crate) fn finish(&mut self, id: u64, outcome: &Outcome) -> Staged<()> {
+        let Some(running) = self.running.remove(&id) else {
+            return Ok(());
+        };
+        let content = self.read_content(&running, outcome);
+        self.buffers.drop_staging(id);
+        let Some(op) = running.op else { return Ok(()) };
+        let entries = match outcome {
+            Outcome::Batch(entries) => entries.iter().map(Outcome::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let count = if let Outcome::Count(count) = outcome {
+            Some(*count)
+        } else {
+            None
+        };
+        let ended = Kind::StepEnded {
+            outcome: outcome.to_string(),
+            entries,
+            count,
+            content,
+            note: None,
+        };
+        self.ended(&running.actor, op, ended)
+    }
+
+    fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Option<Content> {
+        let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize))?;
+        let moonquake_scenario::What::Do(action) = &step.what else {
+            return None;
+        };
+        let reads = matches!(action.verb, Verb::Get | Verb::GetRead) && *outcome == Outcome::Ok;
+        reads.then(|| self.content_of(&running.buffer, running.size))
+    }
+
+    /// Every operation of an actor that is gone ends without a result.
+    pub(crate) fn end_operations_of(&mut self, actor: &str) -> Staged<()> {
+        let mine = |(id, running): (&u64, &Running)| (running.actor == actor).then_some(*id);
+        let ids: Vec<u64> = self.running.iter().filter_map(mine).collect();
+        for id in ids {
+            let Some(running) = self.running.remove(&id) else {
+                continue;
+            };
+            if let Some(message) = running.call.and_then(|(call, _)| self.messages.get_mut(&call)) {
+                message.waiter = None;
+            }
+            if let Some(op) = running.op {
+                let note = Some("its actor is gone".to_owned());
+                let ended = Kind::StepEnded {
+                    outcome: "no result".to_owned(),
+                    entries: Vec::new(),
+                    count: None,
+                    content: None,
+                    note,
+                };
+                self.ended(&running.actor, op, ended)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the end of a repetition and notes it.
+    pub(crate) fn ended(&mut self, actor: &str, op: Op, kind: Kind) -> Staged<()> {
+        self.note(actor, Observer::Timeline, Some(op), kind);
+        let now = self.now;
+        if let Some(record) = self.steps.get_mut(op.step as usize) {
+            record.done_at.get_or_insert(now);
+            record.open = record.open.saturating_sub(1);
+        }
+        self.after_phase(op)
+    }
+}

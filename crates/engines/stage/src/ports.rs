@@ -1,0 +1,172 @@
+//! What a stage needs from an engine: a master, links to it, and the memory of the segments.
+
+use moonquake_client::RpcFailure;
+use moonquake_clock::{Clocks, Thread};
+use moonquake_evidence::{Baseline, Leg, State};
+use moonquake_protocol::{ErrorCode, Request, Response};
+
+/// Why a port did not do what it was asked. The run ends, and no verdict rests on it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PortError(pub String);
+
+impl PortError {
+    /// From anything that can be shown.
+    pub fn new(what: impl std::fmt::Display) -> PortError {
+        PortError(what.to_string())
+    }
+}
+
+/// A frame, as the observer on the link saw and decoded it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The message.
+    pub message: u64,
+    /// Where on its way.
+    pub leg: Leg,
+    /// The request, decoded by the observer.
+    pub request: Request,
+    /// The answer, on legs that carry one; a text is an error of the RPC layer.
+    pub answer: Option<Result<Response, String>>,
+}
+
+/// What a delivery brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// What the client got; none if nobody was there to take it.
+    pub answer: Option<Result<Response, RpcFailure>>,
+    /// What the observer saw.
+    pub seen: Vec<Seen>,
+}
+
+/// A transfer to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferSpec {
+    /// Its number.
+    pub id: u64,
+    /// The client that moves the bytes.
+    pub actor: String,
+    /// The node that owns the range.
+    pub owner: String,
+    /// To the owner or from it.
+    pub write: bool,
+    /// The absolute address of the first byte.
+    pub address: u64,
+    /// The number of bytes.
+    pub size: u64,
+}
+
+/// What the owner of a segment logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerSeen {
+    /// The transfer.
+    pub transfer: u64,
+    /// What happened to it.
+    pub event: OwnerEvent,
+}
+
+/// One line of the owner's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnerEvent {
+    /// A request arrived and was accepted.
+    Opened {
+        /// To the owner or from it.
+        write: bool,
+        /// Offset of the first byte in the segment.
+        offset: u64,
+        /// The number of bytes.
+        size: u64,
+    },
+    /// Bytes were stored (write) or left (read); positions within the transfer.
+    Moved {
+        /// The first byte.
+        from: u64,
+        /// One past the last byte.
+        to: u64,
+    },
+    /// The transfer ended.
+    Closed {
+        /// In words.
+        how: String,
+    },
+}
+
+/// What the witness of this engine can see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Its name.
+    pub witness: String,
+    /// Kinds of access that it sees.
+    pub sees: Vec<String>,
+    /// Kinds of access that it is blind to.
+    pub blind: Vec<String>,
+}
+
+/// A result of a port.
+pub type PortResult<T> = Result<T, PortError>;
+
+/// The master, the links and the memory of one run.
+pub trait Ports {
+    /// Adds versions and configuration to the baseline.
+    fn baseline(&self, baseline: &mut Baseline);
+
+    /// What the witness sees.
+    fn sight(&self) -> Sight;
+
+    /// Sets the master's clocks.
+    fn set_master_clocks(&mut self, now: Clocks) -> PortResult<()>;
+    /// The clocks that the master itself last read.
+    fn read_master_clocks(&mut self) -> PortResult<Clocks>;
+    /// Lets a thread of the master do one round.
+    fn tick(&mut self, thread: Thread) -> PortResult<()>;
+    /// Reads the master's state from outside, once its clean-up work is done.
+    fn observe(&mut self) -> PortResult<State>;
+    /// Ends the master at once; says how its end was seen.
+    fn kill_master(&mut self) -> PortResult<String>;
+    /// Starts a new master without any memory of the old one; says what was seen of it.
+    fn start_master(&mut self) -> PortResult<String>;
+
+    /// The client writes a request to its link.
+    fn send(
+        &mut self,
+        actor: &str,
+        message: u64,
+        request: &Request,
+        fence: Option<u64>,
+    ) -> PortResult<Vec<Seen>>;
+    /// The request reaches the master and is handled.
+    fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>>;
+    /// The request reaches the master once more.
+    fn repeat(&mut self, message: u64) -> PortResult<Vec<Seen>>;
+    /// The response reaches the client.
+    fn deliver(&mut self, message: u64) -> PortResult<Delivery>;
+    /// The network answers in the master's place.
+    fn answer_with(&mut self, message: u64, code: ErrorCode) -> PortResult<Vec<Seen>>;
+    /// The message is lost where it is.
+    fn lose(&mut self, message: u64) -> PortResult<Vec<Seen>>;
+    /// The connection of the message closes.
+    fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>>;
+    /// The client gives up on an answer and closes the connection of that message.
+    fn abandon(&mut self, message: u64) -> PortResult<()>;
+    /// All connections of a client close at once; says how many the other side saw closing.
+    fn close_link(&mut self, actor: &str) -> PortResult<usize>;
+
+    /// Starts the memory of a node's segment; returns the endpoint that descriptors will carry.
+    fn start_owner(&mut self, node: &str, base: u64, size: u64) -> PortResult<String>;
+    /// Ends a node's memory and all connections to it.
+    fn kill_owner(&mut self, node: &str) -> PortResult<()>;
+    /// Stops or continues a node.
+    fn freeze_owner(&mut self, node: &str, frozen: bool) -> PortResult<()>;
+    /// Opens a transfer; false if the owner refused it.
+    fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool>;
+    /// Moves bytes to the owner; false if the owner is gone.
+    fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool>;
+    /// Moves bytes from the owner; none if the owner is gone.
+    fn read_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>>;
+    /// Ends a transfer: complete, with the owner's acknowledgement (false if there was none), or closed where it is.
+    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool>;
+    /// Drains the owners' log.
+    fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>>;
+    /// Reads a segment's memory without leaving a trace.
+    fn peek(&mut self, node: &str, offset: u64, len: u64) -> PortResult<Vec<u8>>;
+}

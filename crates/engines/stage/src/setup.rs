@@ -1,0 +1,156 @@
+//! The world before the first step.
+
+use crate::actors::Actor;
+use crate::inject::FaultState;
+use crate::memory::Buffers;
+use crate::ports::Ports;
+use crate::state::{Stage, Staged, StepRecord};
+use moonquake_client::ClientConfig;
+use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Span};
+use moonquake_evidence::{Baseline, Kind, Log, Observer};
+use moonquake_protocol::Uuid;
+use moonquake_scenario::{Plan, RunOptions, Timeouts};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use std::collections::BTreeMap;
+
+/// What the wall clock of every actor shows at the start, in nanoseconds: 2026-01-01 00:00:00 UTC.
+pub const REALTIME_START: u64 = 1_767_225_600_000_000_000;
+/// What the monotonic clock of every actor shows at the start, in nanoseconds.
+pub const MONOTONIC_START: u64 = 1_000_000_000_000_000;
+/// The distance in bytes between the base addresses of two segments.
+pub const SEGMENT_STRIDE: u64 = 1 << 40;
+
+const FIRST_BASE: u64 = 0x1000_0000_0000;
+
+/// Both clocks at the start.
+pub fn start_clocks() -> Clocks {
+    Clocks {
+        realtime: RealtimeNs(REALTIME_START),
+        monotonic: MonotonicNs(MONOTONIC_START),
+    }
+}
+
+fn actor(options: &RunOptions, memory: Option<(u64, u64)>) -> Actor {
+    let mut config = ClientConfig::new(Uuid::default());
+    config.rules = options.rules.clone();
+    config.quirks = options.quirks.clone();
+    Actor {
+        config,
+        alive: false,
+        frozen: false,
+        instance: 0,
+        memory,
+        segments: Vec::new(),
+        heartbeat: None,
+        put_sessions: BTreeMap::new(),
+        get_sessions: BTreeMap::new(),
+        attempts: BTreeMap::new(),
+    }
+}
+
+/// An empty stage for a plan.
+pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports: P) -> Stage<'a, P> {
+    let mut actors = BTreeMap::new();
+    for (index, (name, size)) in (0_u64..).zip(&plan.world.segments) {
+        let base = FIRST_BASE + index * SEGMENT_STRIDE;
+        actors.insert(name.clone(), actor(options, Some((*size, base))));
+    }
+    for name in &plan.world.clients {
+        actors.insert(name.clone(), actor(options, None));
+    }
+    Stage {
+        plan,
+        options,
+        ports,
+        log: Log::new(),
+        now: Span::ZERO,
+        start: start_clocks(),
+        offsets: BTreeMap::new(),
+        actors,
+        master_up: true,
+        master_frozen: false,
+        messages: BTreeMap::new(),
+        transfers: BTreeMap::new(),
+        running: BTreeMap::new(),
+        repeaters: Vec::new(),
+        comebacks: Vec::new(),
+        buffers: Buffers::default(),
+        bound: BTreeMap::new(),
+        steps: vec![StepRecord::default(); plan.steps.len()],
+        fault: FaultState::new(plan, options),
+        patterns: plan.patterns(),
+        numbers: 0,
+        order: 0,
+        rng: options.seed.map(ChaCha8Rng::seed_from_u64),
+    }
+}
+
+/// Configuration and versions, before anything runs.
+pub(crate) fn baseline<P: Ports>(stage: &Stage<'_, P>, engine: &str) -> Baseline {
+    let (plan, options) = (stage.plan, stage.options);
+    let mut baseline = Baseline {
+        engine: engine.to_owned(),
+        profile: options.profile.name().to_owned(),
+        seed: options.seed,
+        ..Baseline::default()
+    };
+    baseline
+        .versions
+        .insert("moonquake".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    baseline
+        .versions
+        .insert("scenario".to_owned(), plan.sha256.clone());
+    for name in Timeouts::NAMES {
+        if let Some(length) = plan.world.timeouts.get(name) {
+            baseline
+                .configuration
+                .insert(format!("timeouts.{name}"), length.to_string());
+        }
+    }
+    for (name, size) in &plan.world.segments {
+        baseline
+            .configuration
+            .insert(format!("segments.{name}"), format!("{size} B"));
+    }
+    baseline
+        .configuration
+        .insert("clients".to_owned(), plan.world.clients.join(", "));
+    baseline
+        .configuration
+        .insert("chunk".to_owned(), format!("{} B", plan.world.chunk_bytes));
+    for (flag, value) in &plan.world.flags {
+        baseline
+            .configuration
+            .insert(format!("flags.{flag}"), value.clone());
+    }
+    let ping = moonquake_client::Heartbeat::period();
+    baseline
+        .configuration
+        .insert(DeadlineId::Ping.row().name.to_owned(), ping.to_string());
+    stage.ports.baseline(&mut baseline);
+    baseline
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// Brings every actor to life and states what the witness sees.
+    pub(crate) fn set_up(&mut self) -> Staged<()> {
+        self.set_master_clocks()?;
+        let plan = self.plan;
+        let nodes = plan.world.segments.iter().map(|(node, _)| node);
+        for (place, name) in nodes.chain(&plan.world.clients).enumerate() {
+            self.start_actor(name, place)?;
+        }
+        let sight = self.ports.sight();
+        for name in &plan.watch {
+            let kind = Kind::Sight {
+                buffer: name.clone(),
+                witness: sight.witness.clone(),
+                sees: sight.sees.clone(),
+                blind: sight.blind.clone(),
+            };
+            self.note("master", Observer::Witness, None, kind);
+        }
+        self.read_state()
+    }
+}

@@ -1,0 +1,143 @@
+//! Everything that is on the stage.
+
+use crate::actors::Actor;
+use crate::inject::FaultState;
+use crate::memory::Buffers;
+use crate::messages::Message;
+use crate::operations::Running;
+use crate::ports::{PortError, Ports};
+use crate::runner::Repeater;
+use crate::transfers::Transfer;
+use moonquake_clock::{Clocks, Domain, MonotonicNs, RealtimeNs, Span};
+use moonquake_evidence::{Kind, Log, Observer, Op, Range};
+use moonquake_scenario::{EngineError, Moment, Plan, RunOptions};
+use rand_chacha::ChaCha8Rng;
+use std::collections::BTreeMap;
+
+impl From<PortError> for EngineError {
+    fn from(error: PortError) -> EngineError {
+        EngineError::Harness(error.0)
+    }
+}
+
+/// A result on the stage.
+pub(crate) type Staged<T> = Result<T, EngineError>;
+
+/// By how much one actor's clocks are off the timeline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offset {
+    pub(crate) realtime_ns: i128,
+    pub(crate) monotonic_ns: i128,
+}
+
+/// What is known of a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepRecord {
+    pub(crate) ran_at: Option<Span>,
+    pub(crate) sent_at: Option<Span>,
+    pub(crate) handled_at: Option<Span>,
+    pub(crate) done_at: Option<Span>,
+    /// Repetitions that have begun and not ended.
+    pub(crate) open: u32,
+    /// Whether all repetitions have begun.
+    pub(crate) all_begun: bool,
+}
+
+/// The stage of one run.
+pub(crate) struct Stage<'a, P: Ports> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) options: &'a RunOptions,
+    pub(crate) ports: P,
+    pub(crate) log: Log,
+    pub(crate) now: Span,
+    pub(crate) start: Clocks,
+    pub(crate) offsets: BTreeMap<String, Offset>,
+    pub(crate) actors: BTreeMap<String, Actor>,
+    pub(crate) master_up: bool,
+    pub(crate) master_frozen: bool,
+    pub(crate) messages: BTreeMap<u64, Message>,
+    pub(crate) transfers: BTreeMap<u64, Transfer>,
+    pub(crate) running: BTreeMap<u64, Running>,
+    pub(crate) repeaters: Vec<Repeater>,
+    pub(crate) comebacks: Vec<(Span, String)>,
+    pub(crate) buffers: Buffers,
+    pub(crate) bound: BTreeMap<String, Range>,
+    pub(crate) steps: Vec<StepRecord>,
+    pub(crate) fault: FaultState,
+    pub(crate) patterns: Vec<String>,
+    pub(crate) numbers: u64,
+    pub(crate) order: u64,
+    pub(crate) rng: Option<ChaCha8Rng>,
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// A fresh number for a message, transfer or operation.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// A fresh place at the end of the queue.
+    pub(crate) fn enqueue(&mut self) -> u64 {
+        self.order += 1;
+        self.order
+    }
+
+    /// The clocks of one actor, as it would read them now.
+    pub(crate) fn clocks(&self, actor: &str) -> Clocks {
+        let offset = self.offsets.get(actor).copied().unwrap_or_default();
+        let moved = |start: u64, by: i128| {
+            let value = i128::from(start) + i128::from(self.now.ns) + by;
+            u64::try_from(value.max(0)).unwrap_or(u64::MAX)
+        };
+        Clocks {
+            realtime: RealtimeNs(moved(self.start.realtime.0, offset.realtime_ns)),
+            monotonic: MonotonicNs(moved(self.start.monotonic.0, offset.monotonic_ns)),
+        }
+    }
+
+    /// Steps one clock of one actor alone.
+    pub(crate) fn step_clock(&mut self, actor: &str, clock: Domain, by_ns: i64) {
+        let offset = self.offsets.entry(actor.to_owned()).or_default();
+        match clock {
+            Domain::Realtime => offset.realtime_ns += i128::from(by_ns),
+            Domain::Monotonic => offset.monotonic_ns += i128::from(by_ns),
+        }
+    }
+
+    /// Moves the timeline, and the clocks of every actor with it.
+    pub(crate) fn move_time(&mut self, to: Span) -> Staged<()> {
+        if to <= self.now {
+            return Ok(());
+        }
+        self.now = to;
+        self.set_master_clocks()
+    }
+
+    /// Tells the master its clocks.
+    pub(crate) fn set_master_clocks(&mut self) -> Staged<()> {
+        // A claimed boundary is one that the timeline says it visits while the clock of the master stands still.
+        if self.master_up && !self.fault.claims_time() {
+            let now = self.clocks("master");
+            self.ports.set_master_clocks(now)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an event.
+    pub(crate) fn note(&mut self, actor: &str, observer: Observer, op: Option<Op>, kind: Kind) {
+        let clocks = self.clocks(actor);
+        self.log.push(self.now, clocks, actor, observer, op, kind);
+    }
+
+    /// The instant of a step's moment, if it came to be.
+    pub(crate) fn moment(&self, step: usize, moment: Moment) -> Option<Span> {
+        let record = self.steps.get(step)?;
+        match moment {
+            Moment::Handled if record.sent_at.is_none() => record.ran_at,
+            Moment::Handled => record.handled_at,
+            Moment::Sent => record.sent_at.or(record.ran_at),
+            Moment::Done => record.done_at,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Time that runs from timer to timer, and everything that can happen at one instant.
+
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_client::MoveFailure;
+use moonquake_clock::{Clocks, DeadlineId, Span};
+use moonquake_scenario::{EngineError, Trigger};
+use rand_chacha::rand_core::Rng;
+
+/// What falls due. The order is that in which things due at one instant happen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// The boundary that is the fault.
+    Boundary,
+    /// An actor that was restarted comes back.
+    Comeback(usize),
+    /// A delayed message or the next part of a slow transfer can move.
+    Movement,
+    /// A client pings.
+    Ping(String),
+    /// The next repetition of a step beside the timeline.
+    Repeat(usize),
+    /// An answer did not come in time.
+    Call(u64, u64),
+    /// The transport closes a transfer without progress.
+    Progress(u64),
+    /// The client gives a transfer up.
+    Limit(u64, u64),
+}
+
+/// Something that can make a step at this instant.
+#[derive(Clone, Copy, Debug)]
+enum Ready {
+    Message(u64),
+    Transfer(u64),
+    Running(u64),
+}
+
+/// More steps than this at one instant mean that the harness runs in a circle.
+const STEPS_AT_ONE_INSTANT: u32 = 50_000_000;
+
+impl<P: Ports> Stage<'_, P> {
+    fn ready(&self) -> Vec<(u64, Ready)> {
+        let messages = self
+            .messages
+            .iter()
+            .filter(|(_, message)| self.message_ready(message));
+        let transfers = self
+            .transfers
+            .iter()
+            .filter(|(_, transfer)| self.transfer_ready(transfer));
+        let running = self
+            .running
+            .iter()
+            .filter(|(_, running)| self.running_ready(running));
+        let mut all: Vec<(u64, Ready)> = messages
+            .map(|(id, message)| (message.order, Ready::Message(*id)))
+            .chain(transfers.map(|(id, transfer)| (transfer.order, Ready::Transfer(*id))))
+            .chain(running.map(|(id, running)| (running.order, Ready::Running(*id))))
+            .collect();
+        all.sort_unstable_by_key(|(order, _)| *order);
+        all
+    }
+
+    /// Lets everything happen that can happen at this instant: first in, first out, or in an order drawn by the seed.
+    pub(crate) fn settle(&mut self) -> Staged<()> {
+        for _ in 0..STEPS_AT_ONE_INSTANT {
+            let ready = self.ready();
+            if ready.is_empty() {
+                return Ok(());
+            }
+            let choice = match &mut self.rng {
+                Some(rng) => rng.next_u64() as usize % ready.len(),
+                None => 0,
+            };
+            match ready[choice].1 {
+                Ready::Message(id) => self.move_message(id)?,
+                Ready::Transfer(id) => self.move_transfer(id)?,
+                Ready::Running(id) => self.move_running(id)?,
+            }
+        }
+        Err(EngineError::Harness(format!(
+            "time stands still at {}: the stage runs in a circle",
+            self.now
+        )))
+    }
+
+    fn until(&self, id: DeadlineId, actor: &str, base: Clocks, length: Span) -> Span {
+        self.now + self.options.rules.until(id, base, length, self.clocks(actor))
+    }
+
+    fn boundary_due(&self) -> Option<(Span, Due)> {
+        let Trigger::Deadline(instant) = &self.plan.fault.trigger else {
+            return None;
+        };
+        if self.fault.at.is_some() {
+            return None;
+        }
+        self.resolve(instant).map(|at| (at.max(self.now), Due::Boundary))
+    }
+
+    fn call_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
+        let rpc = self.plan.world.timeouts.rpc;
+        self.running
+            .iter()
+            .filter(|(_, running)| self.acts(&running.actor))
+            .filter_map(move |(id, running)| {
+                let (message, sent_at) = running.call?;
+                Some((
+                    self.until(DeadlineId::Rpc, &running.actor, sent_at, rpc),
+                    Due::Call(*id, message),
+                ))
+            })
+    }
+
+    fn transfer_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
+        let timeouts = self.plan.world.timeouts;
+        self.transfers.values().flat_map(move |transfer| {
+            let acts = self.acts(&transfer.actor);
+            let moving = self.transfer_can_move(transfer) && transfer.next_at > self.now;
+            let progress = self.until(
+                DeadlineId::Progress,
+                &transfer.actor,
+                transfer.progress_at,
+                timeouts.progress,
+            );
+            let limit = self.until(
+                DeadlineId::Transfer,
+                &transfer.actor,
+                transfer.submitted_at,
+                timeouts.transfer,
+            );
+            let part = moving.then_some((transfer.next_at, Due::Movement));
+            let progress = acts.then_some((progress, Due::Progress(transfer.id)));
+            let limit = transfer
+                .waiter
+                .filter(|_| acts)
+                .map(|running| (limit, Due::Limit(running, transfer.id)));
+            part.into_iter().chain(progress).chain(limit)
+        })
+    }
+
+    fn transfer_can_move(&self, transfer: &crate::transfers::Transfer) -> bool {
+        let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
+        !transfer.held && !frozen(&transfer.owner) && !frozen(&transfer.actor)
+    }
+
+    fn ping_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
+        self.actors
+            .iter()
+            .filter(|(_, actor)| actor.alive && !actor.frozen)
+            .filter_map(|(name, actor)| {
+                let heartbeat = actor.heartbeat.as_ref()?;
+                // The heartbeat thread waits for its answer before it sleeps again.
+                let busy = self
+                    .running
+                    .values()
+                    .any(|running| running.op.is_none() && running.actor == *name);
+                let wait = heartbeat.until(&self.options.rules, self.clocks(name));
+                (!busy).then(|| (self.now + wait, Due::Ping(name.clone())))
+            })
+    }
+
+    /// The next thing that falls due.
+    pub(crate) fn next_due(&self) -> Option<(Span, Due)> {
+        let delayed = self
+            .messages
+            .values()
+            .filter(|message| !message.held && message.not_before > self.now);
+        let delayed = delayed.map(|message| (message.not_before, Due::Movement));
+        let comebacks = self
+            .comebacks
+            .iter()
+            .enumerate()
+            .map(|(index, (at, _))| (*at, Due::Comeback(index)));
+        let repeats = self
+            .repeaters
+            .iter()
+            .enumerate()
+            .map(|(index, repeater)| (repeater.next_at, Due::Repeat(index)));
+        self.boundary_due()
+            .into_iter()
+            .chain(comebacks)
+            .chain(delayed)
+            .chain(repeats)
+            .chain(self.ping_due())
+            .chain(self.call_due())
+            .chain(self.transfer_due())
+            .min()
+    }
+
+    fn fire(&mut self, due: &Due) -> Staged<()> {
+        match due {
+            Due::Boundary => {
+                self.reach_boundary();
+                Ok(())
+            }
+            Due::Comeback(index) => {
+                let (_, name) = self.comebacks.remove(*index);
+                self.come_back(&name)
+            }
+            Due::Movement => Ok(()),
+            Due::Ping(name) => self.ping(name),
+            Due::Repeat(index) => self.repeat(*index),
+            Due::Call(running, message) => self.time_out_call(*running, *message),
+            Due::Progress(transfer) => {
+                self.end_transfer(*transfer, false, "closed: no progress", Err(MoveFailure::Closed))
+            }
+            Due::Limit(running, transfer) => self.give_up_transfer(*running, *transfer),
+        }
+    }
+
+    /// Moves to the next thing due at `limit` at the latest, and lets it happen. False if there is none.
+    pub(crate) fn next_timer(&mut self, limit: Span) -> Staged<bool> {
+        let Some((at, due)) = self.next_due().filter(|(at, _)| *at <= limit) else {
+            return Ok(false);
+        };
+        self.move_time(at)?;
+        self.fire(&due)?;
+        self.settle()?;
+        Ok(true)
+    }
+
+    /// Moves both clocks of every actor to an instant; what falls due on the way happens.
+    pub(crate) fn advance(&mut self, to: Span) -> Staged<()> {
+        self.settle()?;
+        while self.next_timer(to)? {}
+        self.move_time(to)?;
+        self.settle()
+    }
+
+    /// Whether nothing moves and nothing will by itself.
+    pub(crate) fn quiet(&self) -> bool {
+        let message = |message: &crate::messages::Message| !message.held && message.not_before > self.now;
+        !self.messages.values().any(message)
+            && !self
+                .transfers
+                .values()
+                .any(|transfer| self.transfer_can_move(transfer))
+            && self.ready().is_empty()
+    }
+}

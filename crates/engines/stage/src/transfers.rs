@@ -1,0 +1,285 @@
+//! Bytes on their way between a client and the owner of a segment, part by part.
+
+use crate::memory::BufferKey;
+use crate::ports::{Ports, TransferSpec};
+use crate::state::{Stage, Staged};
+use moonquake_client::{Happened, Move, MoveFailure};
+use moonquake_clock::{Clocks, Span};
+use moonquake_evidence::Op;
+use moonquake_faults::PhaseId;
+
+/// A transfer.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) id: u64,
+    pub(crate) actor: String,
+    pub(crate) op: Option<Op>,
+    /// The operation that waits for it; none once it was given up.
+    pub(crate) waiter: Option<u64>,
+    pub(crate) owner: String,
+    pub(crate) write: bool,
+    pub(crate) address: u64,
+    /// Offset of the range in the owner's segment.
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) buffer: BufferKey,
+    pub(crate) part: PhaseId,
+    pub(crate) done: PhaseId,
+    pub(crate) opened: bool,
+    pub(crate) moved: u64,
+    pub(crate) held: bool,
+    pub(crate) rate: Option<u64>,
+    pub(crate) next_at: Span,
+    /// The client's clocks when it was submitted, and when a byte last moved.
+    pub(crate) submitted_at: Clocks,
+    pub(crate) progress_at: Clocks,
+    pub(crate) order: u64,
+}
+
+impl Transfer {
+    /// The caller's buffer, if the scenario names it.
+    pub(crate) fn buffer_name(&self) -> Option<String> {
+        match &self.buffer {
+            BufferKey::Named(name) => Some(name.clone()),
+            BufferKey::Staging(_) => None,
+        }
+    }
+
+    fn next_part(&self, chunk: u64) -> u64 {
+        chunk.min(self.size - self.moved)
+    }
+}
+
+/// How long `bytes` take at `rate` bytes per second, rounded up to the nanosecond.
+pub(crate) fn duration(bytes: u64, rate: u64) -> Span {
+    let ns = (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate.max(1)));
+    Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+impl<P: Ports> Stage<'_, P> {
+    /// Submits a transfer for an operation. False if its range lies in no segment of this world.
+    pub(crate) fn submit(&mut self, running: u64, wanted: &Move) -> Staged<bool> {
+        let Some(range) = self.range_of(&wanted.replica) else {
+            return Ok(false);
+        };
+        let Some(operation) = self.running.get(&running) else {
+            return Ok(false);
+        };
+        let (actor, op, buffer, rate) = (
+            operation.actor.clone(),
+            operation.op,
+            operation.buffer.clone(),
+            operation.rate,
+        );
+        let now = self.clocks(&actor);
+        let (id, order) = (self.number(), self.enqueue());
+        let mut transfer = Transfer {
+            id,
+            actor,
+            op,
+            waiter: Some(running),
+            owner: range.segment,
+            write: wanted.write,
+            address: wanted.replica.buffer_address,
+            offset: range.offset,
+            size: range.size,
+            buffer,
+            part: wanted.part,
+            done: wanted.done,
+            opened: false,
+            moved: 0,
+            held: false,
+            rate,
+            next_at: self.now,
+            submitted_at: now,
+            progress_at: now,
+            order,
+        };
+        if let Some(rate) = rate {
+            transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
+        }
+        if let Some(operation) = self.running.get_mut(&running) {
+            operation.transfer = Some(id);
+            if !wanted.write {
+                operation.size = transfer.size;
+            }
+        }
+        self.transfers.insert(id, transfer);
+        Ok(true)
+    }
+
+    /// Whether bytes of a transfer can move now.
+    pub(crate) fn transfer_ready(&self, transfer: &Transfer) -> bool {
+        let due = !transfer.opened || transfer.next_at <= self.now;
+        let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
+        due && !transfer.held && !frozen(&transfer.owner) && !frozen(&transfer.actor)
+    }
+
+    /// The next step of a transfer: open, a part, or the acknowledgement.
+    pub(crate) fn move_transfer(&mut self, id: u64) -> Staged<()> {
+        let order = self.enqueue();
+        let chunk = self.plan.world.chunk_bytes;
+        let Some(transfer) = self.transfers.get_mut(&id) else {
+            return Ok(());
+        };
+        transfer.order = order;
+        if !transfer.opened {
+            return self.open(id);
+        }
+        if transfer.moved == transfer.size {
+            return self.complete(id);
+        }
+        let (from, len) = (transfer.moved, transfer.next_part(chunk));
+        let (write, buffer, size) = (transfer.write, transfer.buffer.clone(), transfer.size);
+        let there = if write {
+            let bytes = self
+                .buffers
+                .get(&buffer, size)
+                .read(from, len)
+                .unwrap_or_default();
+            self.ports.write_part(id, &bytes)?
+        } else {
+            match self.ports.read_part(id, len)? {
+                Some(bytes) => self.buffers.get(&buffer, size).write(from, &bytes).is_ok(),
+                None => false,
+            }
+        };
+        if !there {
+            return self.end_transfer(id, false, "closed: the owner is gone", Err(MoveFailure::Closed));
+        }
+        self.landed(id, len, chunk)
+    }
+
+    fn open(&mut self, id: u64) -> Staged<()> {
+        let Some(transfer) = self.transfers.get_mut(&id) else {
+            return Ok(());
+        };
+        transfer.opened = true;
+        let spec = TransferSpec {
+            id,
+            actor: transfer.actor.clone(),
+            owner: transfer.owner.clone(),
+            write: transfer.write,
+            address: transfer.address,
+            size: transfer.size,
+        };
+        let accepted = self.ports.open_transfer(&spec)?;
+        self.log_owners()?;
+        if accepted {
+            return Ok(());
+        }
+        self.end_transfer(
+            id,
+            false,
+            "closed: the owner refused it",
+            Err(MoveFailure::Closed),
+        )
+    }
+
+    fn landed(&mut self, id: u64, len: u64, chunk: u64) -> Staged<()> {
+        let now = self.now;
+        let Some(actor) = self.transfers.get(&id).map(|transfer| transfer.actor.clone()) else {
+            return Ok(());
+        };
+        let clocks = self.clocks(&actor);
+        let Some(transfer) = self.transfers.get_mut(&id) else {
+            return Ok(());
+        };
+        transfer.moved += len;
+        transfer.progress_at = clocks;
+        if let Some(rate) = transfer.rate {
+            transfer.next_at = now + duration(transfer.next_part(chunk), rate);
+        }
+        let (phase, op) = (transfer.part, transfer.op);
+        self.log_owners()?;
+        self.network_phase(phase, &actor, op, None, Some(id))?;
+        self.actor_phase(phase, &actor, op, None, Some(id))
+    }
+
+    fn complete(&mut self, id: u64) -> Staged<()> {
+        let Some(transfer) = self.transfers.get(&id) else {
+            return Ok(());
+        };
+        let (actor, op, phase) = (transfer.actor.clone(), transfer.op, transfer.done);
+        let acknowledged = self.ports.close_transfer(id, true, "complete")?;
+        self.log_owners()?;
+        if !acknowledged {
+            return self.end_transfer(id, false, "closed: no acknowledgement", Err(MoveFailure::Closed));
+        }
+        // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
+        let waiter = self.transfers.remove(&id).and_then(|transfer| transfer.waiter);
+        if let Some(operation) = waiter.and_then(|running| self.running.get_mut(&running)) {
+            operation.transfer = None;
+        }
+        self.network_phase(phase, &actor, op, None, Some(id))?;
+        self.actor_phase(phase, &actor, op, None, Some(id))?;
+        waiter.map_or(Ok(()), |running| self.tell(running, Happened::Moved(Ok(()))))
+    }
+
+    /// Ends a transfer where it is and tells its operation.
+    pub(crate) fn end_transfer(
+        &mut self,
+        id: u64,
+        complete: bool,
+        how: &str,
+        result: Result<(), MoveFailure>,
+    ) -> Staged<()> {
+        self.ports.close_transfer(id, complete, how)?;
+        self.log_owners()?;
+        self.forget_transfer(id, result)
+    }
+
+    fn forget_transfer(&mut self, id: u64, result: Result<(), MoveFailure>) -> Staged<()> {
+        let Some(transfer) = self.transfers.remove(&id) else {
+            return Ok(());
+        };
+        if let Some(operation) = transfer.waiter.and_then(|running| self.running.get_mut(&running)) {
+            operation.transfer = None;
+        }
+        match transfer.waiter {
+            Some(running) => self.tell(running, Happened::Moved(result)),
+            None => Ok(()),
+        }
+    }
+
+    /// The client's limit for a transfer is over: the operation goes on without it, the transfer does not stop.
+    pub(crate) fn give_up_transfer(&mut self, running: u64, id: u64) -> Staged<()> {
+        if let Some(transfer) = self.transfers.get_mut(&id) {
+            transfer.waiter = None;
+        }
+        if let Some(operation) = self.running.get_mut(&running) {
+            operation.transfer = None;
+            operation.given_up.push(id);
+        }
+        self.tell(running, Happened::Moved(Err(MoveFailure::Limit)))
+    }
+
+    /// Ends every transfer of a client that is gone.
+    pub(crate) fn close_transfers_of(&mut self, actor: &str, how: &str) -> Staged<()> {
+        let mine = |transfer: &&Transfer| transfer.actor == actor;
+        let ids: Vec<u64> = self
+            .transfers
+            .values()
+            .filter(mine)
+            .map(|transfer| transfer.id)
+            .collect();
+        for id in ids {
+            self.ports.close_transfer(id, false, how)?;
+            self.log_owners()?;
+            self.transfers.remove(&id);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+
+    #[test]
+    fn a_rate_gives_exact_times() {
+        assert_eq!(duration(1 << 20, 50 << 10).ns, 20_480_000_000);
+        assert_eq!(duration(1 << 20, 100 << 10).ns, 10_240_000_000);
+        assert_eq!(duration(1, 3).ns, 333_333_334);
+    }
+}
