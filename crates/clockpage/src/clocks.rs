@@ -20,7 +20,11 @@ pub(crate) fn virtual_clock(clock: clockid_t) -> Option<usize> {
 
 /// What a clock shows, without leaving a trace.
 pub(crate) fn now_ns(page: &Page, which: usize) -> u64 {
-    let clock = if which == SERVED_REALTIME { &page.realtime_ns } else { &page.monotonic_ns };
+    let clock = if which == SERVED_REALTIME {
+        &page.realtime_ns
+    } else {
+        &page.monotonic_ns
+    };
     clock.load(Ordering::Acquire)
 }
 
@@ -41,7 +45,12 @@ fn serve_ns(which: usize) -> u64 {
 unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     let Some(which) = virtual_clock(clock) else {
         // SAFETY: the caller's arguments, passed on.
-        let result = unsafe { system::raw(libc::SYS_clock_gettime, [clock as usize, time as usize, 0, 0, 0, 0]) };
+        let result = unsafe {
+            system::raw(
+                libc::SYS_clock_gettime,
+                [clock as usize, time as usize, 0, 0, 0, 0],
+            )
+        };
         return system::c_result(result) as c_int;
     };
     let now = serve_ns(which);

@@ -50,7 +50,11 @@ unsafe fn wait_until(
         }
         return libc::ETIMEDOUT;
     }
-    let sleep = Sleep { kind: KIND_TIMED_WAIT, requested_ns, condition: condition as u64 };
+    let sleep = Sleep {
+        kind: KIND_TIMED_WAIT,
+        requested_ns,
+        condition: condition as u64,
+    };
     // SAFETY: the caller's promise.
     unsafe { wait(mutex, &sleep) }
 }
@@ -61,7 +65,11 @@ unsafe fn wait_until(
 /// As libc's: the mutex must be locked by the caller.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
-    let sleep = Sleep { kind: KIND_WAIT, requested_ns: 0, condition: condition as u64 };
+    let sleep = Sleep {
+        kind: KIND_WAIT,
+        requested_ns: 0,
+        condition: condition as u64,
+    };
     // SAFETY: the caller's promise.
     unsafe { wait(mutex, &sleep) }
 }

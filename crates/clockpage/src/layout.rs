@@ -168,7 +168,11 @@ pub fn random_key_of_sleeper(kind: u32, requested_ns: u64) -> u64 {
 
 /// The `index`-th value that `std::random_device` gives to the thread with that key. SplitMix64, upper half.
 pub fn random_value(seed: u64, key: u64, index: u32) -> u32 {
-    let mixed = mix(mix(seed) ^ key).wrapping_add(u64::from(index).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mixed = mix(mix(seed) ^ key).wrapping_add(
+        u64::from(index)
+            .wrapping_add(1)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15),
+    );
     (mix(mixed) >> 32) as u32
 }
 

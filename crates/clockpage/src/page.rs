@@ -40,10 +40,14 @@ fn map() -> &'static Page {
     if page.version.load(Ordering::Relaxed) != layout::VERSION
         || page.size_bytes.load(Ordering::Relaxed) as usize != size_of::<Page>()
     {
-        system::refuse("the clock page has another version; build the library and its controller from the same sources");
+        system::refuse(
+            "the clock page has another version; build the library and its controller from the same sources",
+        );
     }
     let pid = system::process_id();
-    let attached = page.attached_pid.compare_exchange(0, pid, Ordering::AcqRel, Ordering::Acquire);
+    let attached = page
+        .attached_pid
+        .compare_exchange(0, pid, Ordering::AcqRel, Ordering::Acquire);
     if attached.is_err_and(|other| other != pid) {
         system::refuse("the clock page already belongs to another process");
     }
@@ -58,23 +62,42 @@ fn open_and_map() -> *mut Page {
     // SAFETY: a valid C string; libc's environment is set up before any library's constructor runs.
     let path = unsafe { libc::getenv(name.as_ptr()) };
     if path.is_null() {
-        system::refuse("the variable MOONQUAKE_CLOCKPAGE_FILE is not set; this library is for processes that Moonquake starts");
+        system::refuse(
+            "the variable MOONQUAKE_CLOCKPAGE_FILE is not set; this library is for processes that Moonquake starts",
+        );
     }
     // SAFETY: `getenv` returned a C string that nobody changes this early.
     let path = unsafe { CStr::from_ptr(path) };
     let flags = libc::O_RDWR | libc::O_CLOEXEC;
     // SAFETY: a valid C string and flags.
-    let file = unsafe { system::raw(libc::SYS_open, [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0]) };
+    let file = unsafe {
+        system::raw(
+            libc::SYS_open,
+            [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0],
+        )
+    };
     if file < 0 {
         system::refuse("cannot open the file named by MOONQUAKE_CLOCKPAGE_FILE");
     }
     // SAFETY: seeking does not touch memory. Beyond its end a mapping would raise SIGBUS, hence the check.
-    let end = unsafe { system::raw(libc::SYS_lseek, [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0]) };
+    let end = unsafe {
+        system::raw(
+            libc::SYS_lseek,
+            [file as usize, 0, libc::SEEK_END as usize, 0, 0, 0],
+        )
+    };
     if end < size_of::<Page>() as isize {
         system::refuse("the clock page is too short");
     }
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    let args = [0, size_of::<Page>(), protection, libc::MAP_SHARED as usize, file as usize, 0];
+    let args = [
+        0,
+        size_of::<Page>(),
+        protection,
+        libc::MAP_SHARED as usize,
+        file as usize,
+        0,
+    ];
     // SAFETY: a fresh mapping at an address of the kernel's choice.
     let mapped = unsafe { system::raw(libc::SYS_mmap, args) };
     if (-4095..0).contains(&mapped) {

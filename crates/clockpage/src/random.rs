@@ -26,7 +26,9 @@ extern "C" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> c_uint {
 unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
     // Never more than one call of the kernel gives at once.
     let length = length.min(256);
-    let bytes = (0..length.div_ceil(4)).flat_map(|_| draw().to_le_bytes()).take(length);
+    let bytes = (0..length.div_ceil(4))
+        .flat_map(|_| draw().to_le_bytes())
+        .take(length);
     for (offset, byte) in bytes.enumerate() {
         // SAFETY: the caller's promise; `offset` is below `length`.
         unsafe { buffer.cast::<u8>().add(offset).write(byte) };

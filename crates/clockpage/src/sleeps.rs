@@ -23,7 +23,12 @@ unsafe fn sleep_ns(ns: u64, remaining: *mut timespec) -> isize {
         // SAFETY: the caller's promise.
         return unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
     }
-    slot::register(&Sleep { kind: KIND_SLEEP, requested_ns: ns, condition: 0 }).wait();
+    slot::register(&Sleep {
+        kind: KIND_SLEEP,
+        requested_ns: ns,
+        condition: 0,
+    })
+    .wait();
     0
 }
 
@@ -52,7 +57,9 @@ unsafe extern "C" fn clock_nanosleep(
     // SAFETY: the caller's promise.
     let asked = system::to_ns(unsafe { &*request });
     let ns = match clocks::virtual_clock(clock) {
-        Some(which) if flags & libc::TIMER_ABSTIME != 0 => asked.saturating_sub(clocks::now_ns(page(), which)),
+        Some(which) if flags & libc::TIMER_ABSTIME != 0 => {
+            asked.saturating_sub(clocks::now_ns(page(), which))
+        }
         _ => asked,
     };
     // SAFETY: the caller's promise.

@@ -64,7 +64,10 @@ pub(crate) fn is_main() -> bool {
 /// The last sleep of the calling thread, as kind and length; none if it never slept.
 pub(crate) fn last_sleep() -> Option<(u32, u64)> {
     let slot = LOCAL.with(|local| local.slot.get())?;
-    Some((slot.kind.load(Ordering::Relaxed), slot.requested_ns.load(Ordering::Relaxed)))
+    Some((
+        slot.kind.load(Ordering::Relaxed),
+        slot.requested_ns.load(Ordering::Relaxed),
+    ))
 }
 
 /// Key and index of the calling thread's next random value.
@@ -75,7 +78,11 @@ pub(crate) fn next_draw() -> (u64, u32) {
         if let Some(slot) = local.slot.get() {
             slot.draws.store(index.wrapping_add(1), Ordering::Relaxed);
         }
-        let unslept = if is_main() { layout::RANDOM_KEY_MAIN } else { layout::RANDOM_KEY_NEVER_SLEPT };
+        let unslept = if is_main() {
+            layout::RANDOM_KEY_MAIN
+        } else {
+            layout::RANDOM_KEY_NEVER_SLEPT
+        };
         (local.random_key.get().unwrap_or(unslept), index)
     })
 }
@@ -85,7 +92,8 @@ pub(crate) fn release() {
     if let Some(slot) = LOCAL.with(|local| local.slot.take()) {
         let word = slot.word.load(Ordering::Relaxed);
         slot.condition.store(0, Ordering::Relaxed);
-        slot.word.store(layout::with_state(word, layout::FREE), Ordering::Release);
+        slot.word
+            .store(layout::with_state(word, layout::FREE), Ordering::Release);
     }
 }
 
@@ -97,10 +105,14 @@ fn claim(page: &'static Page) -> &'static Slot {
         let word = slot.word.load(Ordering::Relaxed);
         let running = layout::with_state(word, layout::RUNNING);
         if layout::state_of(word) == layout::FREE
-            && slot.word.compare_exchange(word, running, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            && slot
+                .word
+                .compare_exchange(word, running, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
         {
             slot.tid.store(system::thread_id(), Ordering::Relaxed);
-            slot.draws.store(LOCAL.with(|local| local.draws.get()), Ordering::Relaxed);
+            slot.draws
+                .store(LOCAL.with(|local| local.draws.get()), Ordering::Relaxed);
             LOCAL.with(|local| local.slot.set(Some(slot)));
             return slot;
         }
@@ -116,12 +128,19 @@ pub(crate) fn register(sleep: &Sleep) -> Registered {
     let slot = claim(page);
     let timed = sleep.kind != layout::KIND_WAIT;
     let now = page.monotonic_ns.load(Ordering::Acquire);
-    let deadline = if timed { now.saturating_add(sleep.requested_ns) } else { u64::MAX };
+    let deadline = if timed {
+        now.saturating_add(sleep.requested_ns)
+    } else {
+        u64::MAX
+    };
     slot.kind.store(sleep.kind, Ordering::Relaxed);
     slot.requested_ns.store(sleep.requested_ns, Ordering::Relaxed);
     slot.deadline_monotonic_ns.store(deadline, Ordering::Relaxed);
     slot.condition.store(sleep.condition, Ordering::Relaxed);
-    slot.ticket.store(page.next_ticket.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    slot.ticket.store(
+        page.next_ticket.fetch_add(1, Ordering::Relaxed),
+        Ordering::Relaxed,
+    );
     // Published by the one store of the word: whoever sees ASLEEP with this count sees the fields above.
     let asleep = layout::next_sleep(slot.word.load(Ordering::Relaxed));
     slot.word.store(asleep, Ordering::SeqCst);
@@ -129,7 +148,10 @@ pub(crate) fn register(sleep: &Sleep) -> Registered {
     if first {
         LOCAL.with(|local| {
             if local.random_key.get().is_none() && !is_main() {
-                local.random_key.set(Some(layout::random_key_of_sleeper(sleep.kind, sleep.requested_ns)));
+                local.random_key.set(Some(layout::random_key_of_sleeper(
+                    sleep.kind,
+                    sleep.requested_ns,
+                )));
             }
         });
         announce(page);
@@ -150,7 +172,9 @@ impl Registered {
         loop {
             let word = self.slot.word.load(Ordering::SeqCst);
             if word != self.asleep {
-                self.slot.word.store(layout::with_state(word, layout::RUNNING), Ordering::SeqCst);
+                self.slot
+                    .word
+                    .store(layout::with_state(word, layout::RUNNING), Ordering::SeqCst);
                 return match layout::state_of(word) {
                     layout::TICKED => Woken::Tick,
                     layout::SIGNALLED => Woken::Signal,
@@ -162,7 +186,10 @@ impl Registered {
                 let pause = system::to_timespec(layout::GATED_SLEEP_NS);
                 system::futex_wait(&self.slot.word, self.asleep, Some(&pause));
                 let opened = layout::with_state(self.asleep, layout::OPENED);
-                let _ = self.slot.word.compare_exchange(self.asleep, opened, Ordering::SeqCst, Ordering::SeqCst);
+                let _ =
+                    self.slot
+                        .word
+                        .compare_exchange(self.asleep, opened, Ordering::SeqCst, Ordering::SeqCst);
             } else {
                 system::futex_wait(&self.slot.word, self.asleep, None);
             }
@@ -177,7 +204,8 @@ pub(crate) fn signal(condition: u64, all: bool) {
         let mut oldest: Option<(&Slot, u32, u64)> = None;
         for slot in &page.slots {
             let word = slot.word.load(Ordering::SeqCst);
-            if layout::state_of(word) != layout::ASLEEP || slot.condition.load(Ordering::Relaxed) != condition {
+            if layout::state_of(word) != layout::ASLEEP || slot.condition.load(Ordering::Relaxed) != condition
+            {
                 continue;
             }
             let ticket = slot.ticket.load(Ordering::Relaxed);
@@ -190,7 +218,11 @@ pub(crate) fn signal(condition: u64, all: bool) {
         };
         // The count in the word makes this exact: it fails if the slot has slept anew since it was looked at.
         let signalled = layout::with_state(word, layout::SIGNALLED);
-        if slot.word.compare_exchange(word, signalled, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+        if slot
+            .word
+            .compare_exchange(word, signalled, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+        {
             system::futex_wake(&slot.word);
             if !all {
                 return;

@@ -61,7 +61,14 @@ extern "C" fn listen(socket: c_int, backlog: c_int) -> c_int {
     let mut storage = [0_u64; size_of::<sockaddr_in6>().div_ceil(8)];
     let mut length = size_of::<sockaddr_in6>() as socklen_t;
     let address = storage.as_mut_ptr().cast::<sockaddr>();
-    let args = [socket as usize, address as usize, std::ptr::from_mut(&mut length) as usize, 0, 0, 0];
+    let args = [
+        socket as usize,
+        address as usize,
+        std::ptr::from_mut(&mut length) as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: the kernel writes at most `length` bytes, which `storage` holds, and the length itself.
     let named = unsafe { system::raw(libc::SYS_getsockname, args) };
     if named == 0 {

@@ -43,7 +43,14 @@ pub(crate) fn c_result(kernel: isize) -> c_long {
 /// Waits while `word` is `expected`, at most `limit` if given. Spurious returns happen.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<&timespec>) {
     let limit = limit.map_or(0, |limit| std::ptr::from_ref(limit) as usize);
-    let args = [word.as_ptr() as usize, libc::FUTEX_WAIT as usize, expected as usize, limit, 0, 0];
+    let args = [
+        word.as_ptr() as usize,
+        libc::FUTEX_WAIT as usize,
+        expected as usize,
+        limit,
+        0,
+        0,
+    ];
     // SAFETY: the word lives as long as the borrow, the limit is null or a borrowed timespec. Not the private form of the
     // operation, because the page is shared with another process.
     unsafe { raw(libc::SYS_futex, args) };
@@ -51,7 +58,14 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, limit: Option<&timespe
 
 /// Wakes everything that waits on `word`.
 pub(crate) fn futex_wake(word: &AtomicU32) {
-    let args = [word.as_ptr() as usize, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0];
+    let args = [
+        word.as_ptr() as usize,
+        libc::FUTEX_WAKE as usize,
+        i32::MAX as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: waking reads no memory of ours.
     unsafe { raw(libc::SYS_futex, args) };
 }
@@ -73,7 +87,14 @@ pub(crate) fn process_id() -> u32 {
 /// # Safety
 /// `remaining` must be null or point to a writable `timespec`.
 pub(crate) unsafe fn real_sleep(request: &timespec, remaining: *mut timespec) -> isize {
-    let args = [std::ptr::from_ref(request) as usize, remaining as usize, 0, 0, 0, 0];
+    let args = [
+        std::ptr::from_ref(request) as usize,
+        remaining as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: the request is borrowed, `remaining` is the caller's promise.
     unsafe { raw(libc::SYS_nanosleep, args) }
 }
@@ -86,7 +107,12 @@ pub(crate) fn refuse(reason: &str) -> ! {
     }
     loop {
         // SAFETY: ends the process; `exit_group` runs no destructors, which is the point this early.
-        unsafe { raw(libc::SYS_exit_group, [crate::layout::EXIT_NO_PAGE as usize, 0, 0, 0, 0, 0]) };
+        unsafe {
+            raw(
+                libc::SYS_exit_group,
+                [crate::layout::EXIT_NO_PAGE as usize, 0, 0, 0, 0, 0],
+            )
+        };
     }
 }
 

@@ -40,7 +40,11 @@ fn real_create() -> Create {
 extern "C" fn run(errand: *mut c_void) -> *mut c_void {
     // SAFETY: the pointer that `pthread_create` below made of a box, handed to exactly this thread.
     let errand = unsafe { Box::from_raw(errand.cast::<Errand>()) };
-    let Errand { start, argument, ended } = *errand;
+    let Errand {
+        start,
+        argument,
+        ended,
+    } = *errand;
     let result = start(argument);
     slot::release();
     if !ended.is_null() {
@@ -48,7 +52,14 @@ extern "C" fn run(errand: *mut c_void) -> *mut c_void {
         // an address that may by then belong to something else, which a futex wake allows.
         unsafe {
             (*ended).store(1, Ordering::SeqCst);
-            let args = [ended as usize, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0];
+            let args = [
+                ended as usize,
+                libc::FUTEX_WAKE as usize,
+                i32::MAX as usize,
+                0,
+                0,
+                0,
+            ];
             system::raw(libc::SYS_futex, args);
         }
     }
@@ -75,7 +86,11 @@ unsafe extern "C" fn pthread_create(
     let errand = Box::into_raw(Box::new(Errand {
         start,
         argument,
-        ended: if one_by_one { std::ptr::from_ref(&ended) } else { std::ptr::null() },
+        ended: if one_by_one {
+            std::ptr::from_ref(&ended)
+        } else {
+            std::ptr::null()
+        },
     }));
     // SAFETY: the caller's arguments but for the routine and its argument, which belong together.
     let result = unsafe { real_create()(thread, attributes, run, errand.cast()) };

@@ -18,7 +18,10 @@ fn the_library_lies_beside_the_tests() {
 
 #[test]
 fn a_process_without_a_page_says_so_and_ends() {
-    let output = Command::new("/bin/true").env("LD_PRELOAD", library()).env_remove("MOONQUAKE_CLOCKPAGE_FILE").output();
+    let output = Command::new("/bin/true")
+        .env("LD_PRELOAD", library())
+        .env_remove("MOONQUAKE_CLOCKPAGE_FILE")
+        .output();
     let output = output.expect("start /bin/true");
     assert_eq!(output.status.code(), Some(78));
     let said = String::from_utf8_lossy(&output.stderr);
@@ -31,7 +34,11 @@ fn a_page_that_does_not_fit_is_refused() {
     let folder = std::env::temp_dir().join(format!("moonquake-exports-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let mut refusals = BTreeSet::new();
-    for (name, bytes) in [("short", vec![0; 100]), ("foreign", vec![7; 1 << 16]), ("old", old_page())] {
+    for (name, bytes) in [
+        ("short", vec![0; 100]),
+        ("foreign", vec![7; 1 << 16]),
+        ("old", old_page()),
+    ] {
         let path = folder.join(name);
         std::fs::write(&path, bytes).expect("a file");
         let output = Command::new("/bin/true")

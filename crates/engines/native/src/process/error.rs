@@ -83,7 +83,9 @@ pub enum ProcessError {
     },
 
     /// No free port was found, or each was taken by somebody else before the master got to it.
-    #[error("no free loopback port for the master after {tries} tries; last: {last}. Cure: end other servers on 127.0.0.1, or run fewer tests at once")]
+    #[error(
+        "no free loopback port for the master after {tries} tries; last: {last}. Cure: end other servers on 127.0.0.1, or run fewer tests at once"
+    )]
     Ports {
         /// How many pairs of ports were tried.
         tries: u32,
@@ -135,5 +137,9 @@ impl ProcessError {
 
 fn list(paths: &[PathBuf]) -> String {
     let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    if shown.is_empty() { "nowhere".to_owned() } else { shown.join(", ") }
+    if shown.is_empty() {
+        "nowhere".to_owned()
+    } else {
+        shown.join(", ")
+    }
 }

@@ -18,7 +18,10 @@ pub(crate) fn create() -> Result<TempDir, ProcessError> {
     tempfile::Builder::new()
         .prefix(&format!("{PREFIX}{pid}-{started}-"))
         .tempdir_in(&parent)
-        .map_err(ProcessError::io(format!("create a folder in {}", parent.display())))
+        .map_err(ProcessError::io(format!(
+            "create a folder in {}",
+            parent.display()
+        )))
 }
 
 /// Removes folders of owners that are gone. Their processes are gone too: the kernel killed them with the owner.

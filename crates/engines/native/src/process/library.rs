@@ -13,7 +13,10 @@ pub const VARIABLE: &str = "MOONQUAKE_CLOCKPAGE";
 /// `cargo build` and `cargo nextest run` build it with the rest of the workspace; `cargo run -p moonquake` does not.
 pub fn locate() -> Result<PathBuf, ProcessError> {
     let executable = std::env::current_exe().map_err(ProcessError::io("find this executable"))?;
-    locate_for(&executable, std::env::var_os(VARIABLE).map(PathBuf::from).as_deref())
+    locate_for(
+        &executable,
+        std::env::var_os(VARIABLE).map(PathBuf::from).as_deref(),
+    )
 }
 
 /// The same for an executable at that path, with the variable's value.
@@ -31,6 +34,10 @@ pub fn locate_for(executable: &Path, named: Option<&Path>) -> Result<PathBuf, Pr
     candidates.extend(named.map(Path::to_owned));
     match candidates.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
-        None => Err(ProcessError::LibraryMissing { name: NAME, looked_at: candidates, variable: VARIABLE }),
+        None => Err(ProcessError::LibraryMissing {
+            name: NAME,
+            looked_at: candidates,
+            variable: VARIABLE,
+        }),
     }
 }

@@ -5,7 +5,7 @@ use super::error::ProcessError;
 use super::layout::{self, Page, SOCKET_BIND_FAILED};
 use super::page::{self, SharedPage};
 use super::release::Release;
-use super::threads::{self, EVICTION_SLEEP_NS, Served, ThreadView, Threads, Tick};
+use super::threads::{self, EVICTION_SLEEP_NS, Patience, SLICE, Served, ThreadView, Threads, Tick};
 use super::{home, library, ports, spawn};
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Thread};
 use std::collections::BTreeMap;
@@ -25,8 +25,6 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const TICK_LIMIT: Duration = Duration::from_secs(20);
 /// Real time that an orderly end may take before the process is killed.
 const STOP_LIMIT: Duration = Duration::from_secs(2);
-/// How long a wait for the process goes on before it looks whether the process is still there.
-const SLICE: Duration = Duration::from_millis(20);
 /// Pairs of ports that are tried.
 const PORT_TRIES: u32 = 8;
 /// Bytes of the log that an error shows.
@@ -91,16 +89,30 @@ impl MasterProcess {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(ProcessError::Platform);
         }
-        let reserved = options.flags.keys().find(|flag| RESERVED_FLAGS.contains(&flag.as_str()));
+        let reserved = options
+            .flags
+            .keys()
+            .find(|flag| RESERVED_FLAGS.contains(&flag.as_str()));
         if let Some(flag) = reserved {
             return Err(ProcessError::ReservedFlag { flag: flag.clone() });
         }
         let release = options.release.clone().map_or_else(Release::locate, Ok)?;
         let library = options.library.clone().map_or_else(library::locate, Ok)?;
         let home = home::create()?;
-        let launch = Launch { options: &options, release: &release, library: &library, home: &home };
+        let launch = Launch {
+            options: &options,
+            release: &release,
+            library: &library,
+            home: &home,
+        };
         let run = launch.until_a_port_is_free(options.clocks)?;
-        Ok(MasterProcess { options, release, library, home, run })
+        Ok(MasterProcess {
+            options,
+            release,
+            library,
+            home,
+            run,
+        })
     }
 
     /// Kills the process and starts a new one on the same ports, with the same flags and seed and with clocks that go on from where
@@ -109,8 +121,12 @@ impl MasterProcess {
         self.kill()?;
         let clocks = self.run.page.clocks();
         let ports = (self.run.rpc_port, self.run.admin_port);
-        let launch =
-            Launch { options: &self.options, release: &self.release, library: &self.library, home: &self.home };
+        let launch = Launch {
+            options: &self.options,
+            release: &self.release,
+            library: &self.library,
+            home: &self.home,
+        };
         self.run = launch.on_ports(clocks, ports).map_err(|failure| match failure {
             Failure::PortTaken(what) => ProcessError::Ports { tries: 1, last: what },
             Failure::Other(error) => error,
@@ -125,12 +141,18 @@ impl MasterProcess {
 
     /// Sets the wall clock alone.
     pub fn set_realtime(&self, realtime: RealtimeNs) {
-        self.set_clocks(Clocks { realtime, ..self.clocks() });
+        self.set_clocks(Clocks {
+            realtime,
+            ..self.clocks()
+        });
     }
 
     /// Sets the monotonic clock alone.
     pub fn set_monotonic(&self, monotonic: MonotonicNs) {
-        self.set_clocks(Clocks { monotonic, ..self.clocks() });
+        self.set_clocks(Clocks {
+            monotonic,
+            ..self.clocks()
+        });
     }
 
     /// What its clocks show.
@@ -145,14 +167,26 @@ impl MasterProcess {
 
     /// Lets one background thread do exactly one round; returns when it sleeps again.
     pub fn tick(&self, thread: Thread) -> Result<Tick, ProcessError> {
-        let ticked = self.run.threads.tick(self.run.page.get(), thread, TICK_LIMIT);
-        ticked.ok_or_else(|| self.run.stuck("a background round", &format!("the {} thread to sleep again", thread.name())))
+        let ticked = self
+            .run
+            .patiently(|page, patience| self.run.threads.tick(page, thread, patience));
+        ticked.ok_or_else(|| {
+            self.run.stuck(
+                "a background round",
+                &format!("the {} thread to sleep again", thread.name()),
+            )
+        })
     }
 
     /// Waits until the replica clean-up worker, which unmounting a segment wakes, has nothing left to do.
     pub fn await_cleanup_idle(&self) -> Result<(), ProcessError> {
-        let idle = self.run.threads.await_workers(self.run.page.get(), TICK_LIMIT);
-        idle.ok_or_else(|| self.run.stuck("cleaning up", "the replica clean-up worker to sleep again"))
+        let idle = self
+            .run
+            .patiently(|page, patience| self.run.threads.await_workers(page, patience));
+        idle.ok_or_else(|| {
+            self.run
+                .stuck("cleaning up", "the replica clean-up worker to sleep again")
+        })
     }
 
     /// Every thread that has ever slept, for diagnosis.
@@ -164,7 +198,9 @@ impl MasterProcess {
     pub fn kill(&self) -> Result<ExitStatus, ProcessError> {
         let mut child = self.run.child();
         child.kill().map_err(ProcessError::io("kill the master"))?;
-        child.wait().map_err(ProcessError::io("wait for the master's end"))
+        child
+            .wait()
+            .map_err(ProcessError::io("wait for the master's end"))
     }
 
     /// Ends the process in order: opens the gates, sends SIGTERM, and kills it if that does not end it in time.
@@ -223,12 +259,32 @@ impl Run {
         log_tail(&self.log)
     }
 
+    fn patiently<T>(&self, wait: impl FnOnce(&Page, &Patience<'_>) -> Option<T>) -> Option<T> {
+        // No `try_wait` holds the lock for long, and none is made while the thread answers within a slice.
+        let runs = || matches!(self.child().try_wait(), Ok(None));
+        wait(
+            self.page.get(),
+            &Patience {
+                until: Instant::now() + TICK_LIMIT,
+                runs: &runs,
+            },
+        )
+    }
+
     fn stuck(&self, doing: &'static str, waiting_for: &str) -> ProcessError {
         let ended = self.child().try_wait().ok().flatten();
         let log_tail = self.log_tail();
         match ended {
-            Some(status) => ProcessError::Ended { doing, status, log_tail },
-            None => ProcessError::TimedOut { waiting_for: waiting_for.to_owned(), limit: TICK_LIMIT, log_tail },
+            Some(status) => ProcessError::Ended {
+                doing,
+                status,
+                log_tail,
+            },
+            None => ProcessError::TimedOut {
+                waiting_for: waiting_for.to_owned(),
+                limit: TICK_LIMIT,
+                log_tail,
+            },
         }
     }
 }
@@ -261,7 +317,11 @@ fn log_tail(path: &PathBuf) -> String {
     };
     let tail = &bytes[bytes.len().saturating_sub(LOG_TAIL_BYTES)..];
     let text = String::from_utf8_lossy(tail).trim().to_owned();
-    if text.is_empty() { "(it said nothing)".to_owned() } else { text }
+    if text.is_empty() {
+        "(it said nothing)".to_owned()
+    } else {
+        text
+    }
 }
 
 /// What a start needs.
@@ -288,7 +348,11 @@ impl From<ProcessError> for Failure {
 impl Launch<'_> {
     fn until_a_port_is_free(&self, clocks: Clocks) -> Result<Run, ProcessError> {
         let mut last = "every port is in use".to_owned();
-        let tries = if self.options.ports.is_some() { 1 } else { PORT_TRIES };
+        let tries = if self.options.ports.is_some() {
+            1
+        } else {
+            PORT_TRIES
+        };
         for _ in 0..tries {
             let Some(pair) = self.options.ports.or_else(ports::free_pair) else {
                 break;
@@ -304,12 +368,24 @@ impl Launch<'_> {
 
     fn on_ports(&self, clocks: Clocks, (rpc_port, admin_port): (u16, u16)) -> Result<Run, Failure> {
         let page = SharedPage::create(clocks, self.options.seed, EVICTION_SLEEP_NS)?;
-        let log = self.options.log.clone().unwrap_or_else(|| self.home.path().join("master.log"));
+        let log = self
+            .options
+            .log
+            .clone()
+            .unwrap_or_else(|| self.home.path().join("master.log"));
         let command = self.command(&page, &log, (rpc_port, admin_port))?;
         let mut child = spawn::spawn(command, page.descriptor())?;
         let pid = child.id();
         match settle(&page, &mut child, (rpc_port, admin_port), &log) {
-            Ok(threads) => Ok(Run { page, child: Mutex::new(child), pid, threads, rpc_port, admin_port, log }),
+            Ok(threads) => Ok(Run {
+                page,
+                child: Mutex::new(child),
+                pid,
+                threads,
+                rpc_port,
+                admin_port,
+                log,
+            }),
             Err(failure) => {
                 // A gated master that wants to give up cannot: it waits for its sleeping threads. End it from outside.
                 let _ = child.kill();
@@ -321,17 +397,29 @@ impl Launch<'_> {
 
     fn command(&self, page: &SharedPage, log: &PathBuf, ports: (u16, u16)) -> Result<Command, ProcessError> {
         let writing = format!("write the log {}", log.display());
-        let output =
-            File::options().create(true).append(true).open(log).map_err(ProcessError::io(writing.clone()))?;
+        let output = File::options()
+            .create(true)
+            .append(true)
+            .open(log)
+            .map_err(ProcessError::io(writing.clone()))?;
         let errors = output.try_clone().map_err(ProcessError::io(writing))?;
         let mut command = Command::new(self.release.master());
         command
-            .args(["-rpc_address=127.0.0.1", "-metrics_host=127.0.0.1", "-rpc_thread_num=1"])
+            .args([
+                "-rpc_address=127.0.0.1",
+                "-metrics_host=127.0.0.1",
+                "-rpc_thread_num=1",
+            ])
             .arg(format!("-rpc_port={}", ports.0))
             .arg(format!("-metrics_port={}", ports.1))
             // The log grows by every operation otherwise.
             .args(["-minloglevel=2", "-logtostderr=true"])
-            .args(self.options.flags.iter().map(|(flag, value)| format!("-{flag}={value}")))
+            .args(
+                self.options
+                    .flags
+                    .iter()
+                    .map(|(flag, value)| format!("-{flag}={value}")),
+            )
             .current_dir(self.home.path())
             .env_clear()
             .env("HOME", self.home.path())
@@ -339,7 +427,10 @@ impl Launch<'_> {
             .env("LC_ALL", "C")
             .env("TZ", "UTC")
             .env("LD_PRELOAD", self.library)
-            .env(layout::PAGE_VARIABLE, format!("/proc/self/fd/{}", page.descriptor()))
+            .env(
+                layout::PAGE_VARIABLE,
+                format!("/proc/self/fd/{}", page.descriptor()),
+            )
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors);
@@ -351,7 +442,12 @@ impl Launch<'_> {
 }
 
 /// Waits until the process listens on both ports and every background thread sleeps.
-fn settle(shared: &SharedPage, child: &mut Child, ports: (u16, u16), log: &PathBuf) -> Result<Threads, Failure> {
+fn settle(
+    shared: &SharedPage,
+    child: &mut Child,
+    ports: (u16, u16),
+    log: &PathBuf,
+) -> Result<Threads, Failure> {
     let page = shared.get();
     let until = Instant::now() + START_LIMIT;
     loop {
@@ -363,14 +459,33 @@ fn settle(shared: &SharedPage, child: &mut Child, ports: (u16, u16), log: &PathB
                 Err(missing) => missing,
             },
         };
-        let ended = child.try_wait().map_err(ProcessError::io("look after the master"))?;
+        let ended = child
+            .try_wait()
+            .map_err(ProcessError::io("look after the master"))?;
         if let Some(status) = ended {
-            let doing = if status.signal().is_some() { "starting (a signal ended it)" } else { "starting" };
-            return Err(ProcessError::Ended { doing, status, log_tail: log_tail(log) }.into());
+            let doing = if status.signal().is_some() {
+                "starting (a signal ended it)"
+            } else {
+                "starting"
+            };
+            return Err(ProcessError::Ended {
+                doing,
+                status,
+                log_tail: log_tail(log),
+            }
+            .into());
         }
         if Instant::now() >= until {
-            let waiting_for = format!("waiting for its start; {missing}; threads: {:?}", threads::view(page));
-            return Err(ProcessError::TimedOut { waiting_for, limit: START_LIMIT, log_tail: log_tail(log) }.into());
+            let waiting_for = format!(
+                "waiting for its start; {missing}; threads: {:?}",
+                threads::view(page)
+            );
+            return Err(ProcessError::TimedOut {
+                waiting_for,
+                limit: START_LIMIT,
+                log_tail: log_tail(log),
+            }
+            .into());
         }
         page::wait_while(&page.activity, seen, SLICE);
     }
@@ -392,6 +507,8 @@ fn reachable(page: &Page, ports: (u16, u16)) -> Result<Option<String>, Failure> 
             listening.push(port);
         }
     }
-    let missing = [ports.0, ports.1].into_iter().find(|port| !listening.contains(&u32::from(*port)));
+    let missing = [ports.0, ports.1]
+        .into_iter()
+        .find(|port| !listening.contains(&u32::from(*port)));
     Ok(missing.map(|port| format!("port {port} is not open yet")))
 }

@@ -9,7 +9,11 @@ mod admin;
 mod error;
 mod home;
 #[path = "../../../../clockpage/src/layout.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the preload library uses the rest; both compile this one file")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the preload library uses the rest; both compile this one file"
+)]
 mod layout;
 pub mod library;
 mod master;
@@ -19,7 +23,7 @@ pub mod release;
 mod spawn;
 mod threads;
 
-pub use admin::{Admin, AdminError, KeyDescriptor, Metrics, SegmentDetail, SegmentsDetail};
+pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDetail, SegmentsDetail};
 pub use error::ProcessError;
 pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};

@@ -1,5 +1,8 @@
 //! The controller's side of the shared page: an anonymous file, mapped here and inherited by the process.
-#![allow(unsafe_code, reason = "part of starting a process; each block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "part of starting a process; each block says why it is sound"
+)]
 
 use super::error::ProcessError;
 use super::layout::{self, Page, Slot};
@@ -25,31 +28,51 @@ unsafe impl Sync for SharedPage {}
 
 impl SharedPage {
     /// A new page for a process that has not started.
-    pub(crate) fn create(clocks: Clocks, seed: u64, serial_creator_sleep_ns: u64) -> Result<SharedPage, ProcessError> {
+    pub(crate) fn create(
+        clocks: Clocks,
+        seed: u64,
+        serial_creator_sleep_ns: u64,
+    ) -> Result<SharedPage, ProcessError> {
         // SAFETY: a valid C string; the result is checked before use.
         let raw = unsafe { libc::memfd_create(c"moonquake-clockpage".as_ptr(), libc::MFD_CLOEXEC) };
         if raw < 0 {
-            return Err(ProcessError::io("create the clock page")(std::io::Error::last_os_error()));
+            return Err(ProcessError::io("create the clock page")(
+                std::io::Error::last_os_error(),
+            ));
         }
         // SAFETY: a fresh descriptor that nothing else owns.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(raw) });
-        file.set_len(size_of::<Page>() as u64).map_err(ProcessError::io("size the clock page"))?;
+        file.set_len(size_of::<Page>() as u64)
+            .map_err(ProcessError::io("size the clock page"))?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice, of a file that is as long as the mapping.
         let mapped = unsafe {
-            libc::mmap(std::ptr::null_mut(), size_of::<Page>(), protection, libc::MAP_SHARED, file.as_raw_fd(), 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Page>(),
+                protection,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
         };
         let mapped = NonNull::new(mapped.cast::<Page>()).filter(|_| mapped != libc::MAP_FAILED);
         let Some(mapped) = mapped else {
-            return Err(ProcessError::io("map the clock page")(std::io::Error::last_os_error()));
+            return Err(ProcessError::io("map the clock page")(
+                std::io::Error::last_os_error(),
+            ));
         };
-        let shared = SharedPage { mapped, file: file.into() };
+        let shared = SharedPage {
+            mapped,
+            file: file.into(),
+        };
         let page = shared.get();
         page.magic.store(layout::MAGIC, Ordering::Relaxed);
         page.version.store(layout::VERSION, Ordering::Relaxed);
         page.size_bytes.store(size_of::<Page>() as u32, Ordering::Relaxed);
         page.seed.store(seed, Ordering::Relaxed);
-        page.serial_creator_sleep_ns.store(serial_creator_sleep_ns, Ordering::Relaxed);
+        page.serial_creator_sleep_ns
+            .store(serial_creator_sleep_ns, Ordering::Relaxed);
         shared.set_clocks(clocks);
         Ok(shared)
     }
@@ -68,7 +91,9 @@ impl SharedPage {
     /// Sets both clocks. The two stores are not one step; nothing in the process runs by itself that could see the middle.
     pub(crate) fn set_clocks(&self, clocks: Clocks) {
         self.get().realtime_ns.store(clocks.realtime.0, Ordering::Release);
-        self.get().monotonic_ns.store(clocks.monotonic.0, Ordering::Release);
+        self.get()
+            .monotonic_ns
+            .store(clocks.monotonic.0, Ordering::Release);
     }
 
     /// What both clocks show.
@@ -103,7 +128,10 @@ pub(crate) fn wake_from(slot: &Slot, reason: u32) -> bool {
         return false;
     }
     let woken = layout::with_state(word, reason);
-    let changed = slot.word.compare_exchange(word, woken, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    let changed = slot
+        .word
+        .compare_exchange(word, woken, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok();
     if changed {
         // SAFETY: waking reads no memory; the word is shared between processes, hence not the private form.
         unsafe { libc::syscall(libc::SYS_futex, slot.word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
@@ -118,5 +146,13 @@ pub(crate) fn wait_while(word: &AtomicU32, expected: u32, limit: Duration) {
         tv_nsec: libc::c_long::from(limit.subsec_nanos()),
     };
     // SAFETY: word and limit are borrowed for the call; a relative limit, counted by the kernel on the monotonic clock.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, &raw const limit) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            expected,
+            &raw const limit,
+        )
+    };
 }

@@ -26,7 +26,9 @@ fn free_port() -> Option<u16> {
         let step = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_mul(7_919);
         let offset = u16::try_from(start.wrapping_add(step) % count).ok()?;
         let port = LOWEST + offset;
-        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok().then_some(port)
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+            .is_ok()
+            .then_some(port)
     })
 }
 

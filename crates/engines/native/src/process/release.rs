@@ -39,7 +39,12 @@ impl Release {
                 return Release::at(root);
             }
         }
-        Err(ProcessError::ReleaseMissing { version: VERSION, looked_in: candidates, cure: CURE, variable: VARIABLE })
+        Err(ProcessError::ReleaseMissing {
+            version: VERSION,
+            looked_in: candidates,
+            cure: CURE,
+            variable: VARIABLE,
+        })
     }
 
     /// The release unpacked in `root`.
@@ -47,10 +52,19 @@ impl Release {
         let master = root.join("mooncake").join("mooncake_master");
         if !root.is_dir() {
             let looked_in = vec![root.to_owned()];
-            return Err(ProcessError::ReleaseMissing { version: VERSION, looked_in, cure: CURE, variable: VARIABLE });
+            return Err(ProcessError::ReleaseMissing {
+                version: VERSION,
+                looked_in,
+                cure: CURE,
+                variable: VARIABLE,
+            });
         }
         if !master.is_file() {
-            return Err(ProcessError::ReleaseIncomplete { root: root.to_owned(), missing: master, cure: CURE });
+            return Err(ProcessError::ReleaseIncomplete {
+                root: root.to_owned(),
+                missing: master,
+                cure: CURE,
+            });
         }
         let found = sha256_of(&master)?;
         if found != MASTER_SHA256 {
@@ -63,7 +77,11 @@ impl Release {
             });
         }
         let system = Some(root.join("system")).filter(|folder| folder.is_dir());
-        Ok(Release { root: root.to_owned(), master, system })
+        Ok(Release {
+            root: root.to_owned(),
+            master,
+            system,
+        })
     }
 
     /// Folder of the release.
@@ -90,7 +108,11 @@ fn candidates() -> Vec<PathBuf> {
         targets.extend(executable.ancestors().skip(2).take(4).map(Path::to_owned));
     }
     if let Ok(here) = std::env::current_dir() {
-        targets.extend(here.ancestors().map(|folder| folder.join("target")).filter(|target| target.is_dir()));
+        targets.extend(
+            here.ancestors()
+                .map(|folder| folder.join("target"))
+                .filter(|target| target.is_dir()),
+        );
     }
     let mut candidates: Vec<PathBuf> = Vec::new();
     for target in targets {
@@ -105,7 +127,11 @@ fn candidates() -> Vec<PathBuf> {
 /// Hash of a file in hexadecimal, computed once per process and path: every start of a master asks.
 fn sha256_of(path: &Path) -> Result<String, ProcessError> {
     static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
-    let known = KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(path).cloned();
+    let known = KNOWN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .get(path)
+        .cloned();
     if let Some(hash) = known {
         return Ok(hash);
     }
@@ -114,6 +140,9 @@ fn sha256_of(path: &Path) -> Result<String, ProcessError> {
     for byte in Sha256::digest(&bytes) {
         let _ = write!(hash, "{byte:02x}");
     }
-    KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(path.to_owned(), hash.clone());
+    KNOWN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .insert(path.to_owned(), hash.clone());
     Ok(hash)
 }

@@ -1,5 +1,8 @@
 //! Starting a child that dies with this process, ending it, and waiting for its end without polling.
-#![allow(unsafe_code, reason = "process start and pidfd; each block says why it is sound")]
+#![allow(
+    unsafe_code,
+    reason = "process start and pidfd; each block says why it is sound"
+)]
 
 use super::error::ProcessError;
 use std::io;
@@ -51,17 +54,19 @@ fn spawner() -> io::Result<&'static Sender<(Command, Reply)>> {
         return Ok(spawner);
     }
     let (sender, jobs) = channel::<(Command, Reply)>();
-    std::thread::Builder::new().name("moonquake-spawner".to_owned()).spawn(move || {
-        for (mut command, reply) in jobs {
-            // A caller that has given up leaves a child that nobody owns; end it.
-            if let Err(unwanted) = reply.send(command.spawn())
-                && let Ok(mut child) = unwanted.0
-            {
-                let _ = child.kill();
-                let _ = child.wait();
+    std::thread::Builder::new()
+        .name("moonquake-spawner".to_owned())
+        .spawn(move || {
+            for (mut command, reply) in jobs {
+                // A caller that has given up leaves a child that nobody owns; end it.
+                if let Err(unwanted) = reply.send(command.spawn())
+                    && let Ok(mut child) = unwanted.0
+                {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
             }
-        }
-    })?;
+        })?;
     // If another thread was quicker, its spawner is used and the one made here ends, as its channel is dropped.
     Ok(SPAWNER.get_or_init(|| sender))
 }
@@ -77,7 +82,11 @@ pub(crate) fn wait_for_end(child: &Child, limit: Duration) -> bool {
     let Some(handle) = pidfd(child) else {
         return false;
     };
-    let mut poll = libc::pollfd { fd: handle.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut poll = libc::pollfd {
+        fd: handle.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
     let limit_ms = libc::c_int::try_from(limit.as_millis()).unwrap_or(libc::c_int::MAX);
     // SAFETY: one valid entry. An interrupted wait counts as not ended, which the callers survive.
     unsafe { libc::poll(&raw mut poll, 1, limit_ms) == 1 }
@@ -99,10 +108,16 @@ pub(crate) fn cpu_time(child: &Child) -> io::Result<Duration> {
     if error != 0 {
         return Err(io::Error::from_raw_os_error(error));
     }
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the time is writable.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0)))
+    Ok(Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    ))
 }

@@ -76,19 +76,45 @@ pub(crate) struct Threads {
 impl Threads {
     /// Finds them, each by its kind of sleep and the length asked for. Otherwise says who is missing or not alone.
     pub(crate) fn identify(page: &Page) -> Result<Threads, String> {
-        let task_cleanup = only(page, KIND_TIMED_WAIT, Thread::TaskCleanup.period().ns, "task clean-up thread")?;
-        only(page, KIND_TIMED_WAIT, REPLICATION_WAIT_NS, "dynamic-replication thread")?;
+        let task_cleanup = only(
+            page,
+            KIND_TIMED_WAIT,
+            Thread::TaskCleanup.period().ns,
+            "task clean-up thread",
+        )?;
+        only(
+            page,
+            KIND_TIMED_WAIT,
+            REPLICATION_WAIT_NS,
+            "dynamic-replication thread",
+        )?;
         let service = page.slots[task_cleanup].condition.load(Ordering::Relaxed);
         let workers: Vec<usize> = sleepers(page, KIND_WAIT, 0)
-            .filter(|index| page.slots[*index].condition.load(Ordering::Relaxed).abs_diff(service) < ONE_OBJECT_BYTES)
+            .filter(|index| {
+                page.slots[*index]
+                    .condition
+                    .load(Ordering::Relaxed)
+                    .abs_diff(service)
+                    < ONE_OBJECT_BYTES
+            })
             .collect();
         if workers.is_empty() {
             return Err("the replica clean-up worker does not sleep yet".to_owned());
         }
         Ok(Threads {
             eviction: only(page, KIND_SLEEP, EVICTION_SLEEP_NS, "eviction thread")?,
-            client_monitor: only(page, KIND_SLEEP, Thread::ClientMonitor.period().ns, "client monitor")?,
-            job_dispatch: only(page, KIND_SLEEP, Thread::JobDispatch.period().ns, "job dispatch thread")?,
+            client_monitor: only(
+                page,
+                KIND_SLEEP,
+                Thread::ClientMonitor.period().ns,
+                "client monitor",
+            )?,
+            job_dispatch: only(
+                page,
+                KIND_SLEEP,
+                Thread::JobDispatch.period().ns,
+                "job dispatch thread",
+            )?,
             task_cleanup,
             workers,
         })
@@ -103,54 +129,73 @@ impl Threads {
         }
     }
 
-    /// Lets `thread` through once and waits until it sleeps again. None if that takes longer than `limit` of real time.
-    pub(crate) fn tick(&self, page: &Page, thread: Thread, limit: Duration) -> Option<Tick> {
+    /// Lets `thread` through once and waits until it sleeps again. None if patience ends first.
+    pub(crate) fn tick(&self, page: &Page, thread: Thread, patience: &Patience<'_>) -> Option<Tick> {
         let slot = &page.slots[self.index(thread)];
-        let until = Instant::now() + limit;
         let mut deadline_before;
         loop {
-            wait_asleep(slot, until)?;
+            wait_asleep(slot, patience)?;
             deadline_before = slot.deadline_monotonic_ns.load(Ordering::Relaxed);
             // Only this controller wakes plain sleepers; a waiter on a condition variable may be signalled in between.
             if page::wake_from(slot, layout::TICKED) {
                 break;
             }
         }
-        wait_asleep(slot, until)?;
+        wait_asleep(slot, patience)?;
         // A thread that woke before its deadline waits for the same one again; after a round it waits for a new one.
         let did_round = slot.kind.load(Ordering::Relaxed) != KIND_TIMED_WAIT
             || slot.deadline_monotonic_ns.load(Ordering::Relaxed) != deadline_before;
-        Some(Tick { thread, sleeps: sleeps_of(slot), did_round })
+        Some(Tick {
+            thread,
+            sleeps: sleeps_of(slot),
+            did_round,
+        })
     }
 
-    /// Waits until every worker without a deadline sleeps. None if that takes longer than `limit` of real time.
-    pub(crate) fn await_workers(&self, page: &Page, limit: Duration) -> Option<()> {
-        let until = Instant::now() + limit;
-        self.workers.iter().try_for_each(|index| wait_asleep(&page.slots[*index], until))
+    /// Waits until every worker without a deadline sleeps. None if patience ends first.
+    pub(crate) fn await_workers(&self, page: &Page, patience: &Patience<'_>) -> Option<()> {
+        self.workers
+            .iter()
+            .try_for_each(|index| wait_asleep(&page.slots[*index], patience))
     }
 }
 
-/// Waits until the thread of a slot sleeps. None once `until` has passed.
-fn wait_asleep(slot: &Slot, until: Instant) -> Option<()> {
+/// How long to wait for the process: until an instant of real time, and only while it runs.
+pub(crate) struct Patience<'a> {
+    /// The limit.
+    pub(crate) until: Instant,
+    /// Looked at whenever [`SLICE`] has passed without a change, so that a dead process is noticed soon.
+    pub(crate) runs: &'a dyn Fn() -> bool,
+}
+
+/// How long a wait goes on before it looks whether the process still runs.
+pub(crate) const SLICE: Duration = Duration::from_millis(20);
+
+impl Patience<'_> {
+    /// Waits until `word` differs from `seen`, at most for a slice. None if patience has ended.
+    fn wait(&self, word: &AtomicU32, seen: u32) -> Option<()> {
+        page::wait_while(word, seen, SLICE);
+        let changed = word.load(Ordering::SeqCst) != seen;
+        (changed || (Instant::now() < self.until && (self.runs)())).then_some(())
+    }
+}
+
+/// Waits until the thread of a slot sleeps. None if patience ends first.
+fn wait_asleep(slot: &Slot, patience: &Patience<'_>) -> Option<()> {
     loop {
         let word = slot.word.load(Ordering::SeqCst);
         if layout::state_of(word) == layout::ASLEEP {
             return Some(());
         }
-        wait_until(&slot.word, word, until)?;
+        patience.wait(&slot.word, word)?;
     }
-}
-
-fn wait_until(word: &AtomicU32, seen: u32, until: Instant) -> Option<()> {
-    let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-    page::wait_while(word, seen, left);
-    Some(())
 }
 
 fn sleepers(page: &Page, kind: u32, requested_ns: u64) -> impl Iterator<Item = usize> {
     page.slots.iter().enumerate().filter_map(move |(index, slot)| {
         let asleep = layout::state_of(slot.word.load(Ordering::SeqCst)) == layout::ASLEEP;
-        let same = slot.kind.load(Ordering::Relaxed) == kind && slot.requested_ns.load(Ordering::Relaxed) == requested_ns;
+        let same = slot.kind.load(Ordering::Relaxed) == kind
+            && slot.requested_ns.load(Ordering::Relaxed) == requested_ns;
         (asleep && same).then_some(index)
     })
 }
@@ -160,7 +205,9 @@ fn only(page: &Page, kind: u32, requested_ns: u64, name: &str) -> Result<usize, 
     match (found.next(), found.next()) {
         (Some(index), None) => Ok(index),
         (None, _) => Err(format!("the {name} does not sleep yet")),
-        (Some(_), Some(_)) => Err(format!("two threads sleep like the {name}, so they cannot be told apart")),
+        (Some(_), Some(_)) => Err(format!(
+            "two threads sleep like the {name}, so they cannot be told apart"
+        )),
     }
 }
 
@@ -172,19 +219,31 @@ fn sleeps_of(slot: &Slot) -> u32 {
 pub(crate) fn served(page: &Page) -> Served {
     let read = |which: usize| {
         let served = &page.served[which];
-        (served.last_ns.load(Ordering::Acquire), served.reads.load(Ordering::Acquire))
+        (
+            served.last_ns.load(Ordering::Acquire),
+            served.reads.load(Ordering::Acquire),
+        )
     };
     let (realtime, realtime_reads) = read(layout::SERVED_REALTIME);
     let (monotonic, monotonic_reads) = read(layout::SERVED_MONOTONIC);
     Served {
-        realtime: ClockRead { last: RealtimeNs(realtime), reads: realtime_reads },
-        monotonic: ClockRead { last: MonotonicNs(monotonic), reads: monotonic_reads },
+        realtime: ClockRead {
+            last: RealtimeNs(realtime),
+            reads: realtime_reads,
+        },
+        monotonic: ClockRead {
+            last: MonotonicNs(monotonic),
+            reads: monotonic_reads,
+        },
     }
 }
 
 /// Every sleeping place in use.
 pub(crate) fn view(page: &Page) -> Vec<ThreadView> {
-    let used = page.slots.iter().filter(|slot| layout::state_of(slot.word.load(Ordering::SeqCst)) != layout::FREE);
+    let used = page
+        .slots
+        .iter()
+        .filter(|slot| layout::state_of(slot.word.load(Ordering::SeqCst)) != layout::FREE);
     used.map(|slot| {
         let kind = slot.kind.load(Ordering::Relaxed);
         let requested_ns = slot.requested_ns.load(Ordering::Relaxed);

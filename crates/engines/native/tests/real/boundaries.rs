@@ -1,0 +1,131 @@
+//! Deadlines of the store at one nanosecond before, exactly at and one after, by the unmodified master.
+//!
+//! The expected values come from the description of the store, not from a run. `MOONQUAKE_REPEAT` says how often each is measured
+//! (once by default).
+
+use crate::Test;
+use crate::rig::{MIB, Rig};
+use moonquake_clock::{Clocks, Thread};
+use moonquake_protocol::Uuid;
+
+pub(crate) const TESTS: &[Test] = &[
+    ("real_lease_protects_until_its_last_nanosecond", lease),
+    ("real_second_put_start_gets_in_after_the_discard_timeout", discard),
+    (
+        "real_unfinished_put_is_released_after_the_release_timeout",
+        release,
+    ),
+    ("real_quarantine_ends_at_the_release_timeout", quarantine),
+    ("real_silent_client_expires_after_its_ttl", ttl),
+];
+
+const SECOND: u64 = 1_000_000_000;
+
+fn repetitions() -> usize {
+    std::env::var("MOONQUAKE_REPEAT")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1)
+}
+
+/// Measures at -1 ns, 0 and +1 ns and compares; `measure` gets the offset from the deadline, as a signed number of nanoseconds.
+fn triple<T: std::fmt::Debug + PartialEq>(expected: [T; 3], mut measure: impl FnMut(usize, i64) -> T) {
+    for repetition in 0..repetitions() {
+        let measured = [-1, 0, 1].map(|offset_ns| measure(repetition, offset_ns));
+        assert_eq!(
+            measured, expected,
+            "at -1 ns, 0 and +1 ns, repetition {repetition}"
+        );
+    }
+}
+
+fn after(deadline_ns: u64, offset_ns: i64) -> u64 {
+    deadline_ns
+        .checked_add_signed(offset_ns)
+        .expect("a later instant")
+}
+
+fn lease() {
+    let mut rig = Rig::with_segments(1);
+    triple([-706, 0, 0], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        let base = rig.master.clocks();
+        rig.put(&key, MIB);
+        assert_eq!(rig.get(&key), 0);
+        rig.at(base, after(10 * SECOND, offset_ns));
+        let code = rig.remove(&key);
+        if code != 0 {
+            rig.at(base, 11 * SECOND);
+            assert_eq!(rig.remove(&key), 0, "the key can be removed later");
+        }
+        code
+    });
+}
+
+fn discard() {
+    let mut rig = Rig::with_segments(1);
+    triple([-705, -705, 0], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        let base = rig.master.clocks();
+        rig.put_start(&key, 1_000).expect("a place for the object");
+        rig.at(base, after(30 * SECOND, offset_ns));
+        rig.put_start(&key, 1_000).err().unwrap_or(0)
+    });
+}
+
+fn release() {
+    let mut rig = Rig::with_segments(1);
+    triple([MIB, MIB, 0], |repetition, offset_ns| {
+        let base = rig.swept();
+        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        rig.put_start(&format!("k{repetition}_{offset_ns}"), MIB)
+            .expect("a place for the object");
+        rig.at(base, after(600 * SECOND, offset_ns));
+        assert_eq!(rig.allocated(), MIB, "nothing is freed without a tick");
+        rig.tick(Thread::Eviction);
+        rig.allocated()
+    });
+}
+
+fn quarantine() {
+    let mut rig = Rig::with_segments(1);
+    // The second put stays; its predecessor's memory is what is waited for.
+    triple([2 * MIB, MIB, MIB], |repetition, offset_ns| {
+        rig.swept();
+        let base = rig.swept();
+        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        let key = format!("k{repetition}_{offset_ns}");
+        // One second after the sweep, so that the next sweep is due when the quarantine ends.
+        rig.at(base, SECOND);
+        rig.put_start(&key, MIB).expect("a place for the object");
+        rig.at(base, 32 * SECOND);
+        rig.put_start(&key, MIB)
+            .expect("a place for the second writer's object");
+        assert_eq!(rig.put_end(&key), 0);
+        rig.at(base, after(601 * SECOND, offset_ns));
+        rig.tick(Thread::Eviction);
+        let allocated = rig.allocated();
+        assert_eq!(rig.remove(&key), 0, "never read, so no lease");
+        allocated
+    });
+}
+
+fn ttl() {
+    let mut rig = Rig::with_segments(0);
+    let client = Uuid::new(200, 0);
+    triple([64 * MIB, 64 * MIB, 0], |_, offset_ns| {
+        rig.mount(0);
+        rig.ping(client);
+        // The ttl counts from the round of the monitor that reads the ping.
+        rig.tick(Thread::ClientMonitor);
+        let base: Clocks = rig.master.clocks();
+        rig.at(base, after(10 * SECOND, offset_ns));
+        rig.tick(Thread::ClientMonitor);
+        let capacity = rig.master.admin().metrics().expect("metrics").capacity_bytes();
+        rig.at(base, 30 * SECOND);
+        rig.tick(Thread::ClientMonitor);
+        let later = rig.master.admin().metrics().expect("metrics").capacity_bytes();
+        assert_eq!(later, 0, "the client expires in the end");
+        capacity
+    });
+}
