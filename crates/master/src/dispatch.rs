@@ -17,7 +17,7 @@ macro_rules! refuse_all {
 
 /// The answer to `request` that says `code` and nothing else: in batches for every entry; RemoveAll, which has no room
 /// for an error, removed nothing.
-pub(crate) fn refuse(request: &Request, code: ErrorCode) -> Response {
+pub fn refuse(request: &Request, code: ErrorCode) -> Response {
     refuse_all!(request, code;
         each {
             BatchGetReplicaList by keys, BatchPutStart by keys, BatchPutEnd by object_metas, BatchPutRevoke by keys,

@@ -9,7 +9,7 @@ mod dispatch;
 mod view;
 
 pub use config::{ConfigError, MasterConfig};
-pub use dispatch::UNSUPPORTED;
+pub use dispatch::{UNSUPPORTED, refuse};
 pub use view::{Place, View};
 
 use moonquake_clock::{Clocks, Thread};
