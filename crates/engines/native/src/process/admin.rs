@@ -318,3 +318,71 @@ fn percent_encoded(text: &str) -> String {
     }
     encoded
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Admin, AdminError, KeyState, percent_encoded};
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+
+    /// A server that answers one request with these bytes and closes.
+    fn answering(bytes: &'static [u8]) -> Admin {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a client");
+            let length = stream.read(&mut [0; 4_096]).expect("a request");
+            assert_ne!(length, 0);
+            stream.write_all(bytes).expect("send the answer");
+        });
+        Admin::new(address)
+    }
+
+    #[test]
+    fn metrics_are_read_with_their_labels() {
+        let text = b"HTTP/1.1 200 OK\r\ncontent-length: 52\r\n\r\n# HELP x y\nmaster_allocated_bytes 4096\nx{le=\"1 2\"} 3\n";
+        let metrics = answering(text).metrics().expect("metrics");
+        assert_eq!(metrics.allocated_bytes(), 4_096);
+        assert_eq!(metrics.count("x{le=\"1 2\"}"), 3);
+        assert_eq!(metrics.count("absent"), 0);
+    }
+
+    #[test]
+    fn a_cut_answer_is_an_error() {
+        let cut = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort");
+        assert!(matches!(cut.keys(), Err(AdminError::Answer { what, .. }) if what == "5 of 10 bytes"));
+        assert!(matches!(
+            answering(b"HTTP/1.1 200 OK\r\n").keys(),
+            Err(AdminError::Answer { .. })
+        ));
+        assert!(matches!(
+            answering(b"\xff\xfe\r\n\r\n").keys(),
+            Err(AdminError::Answer { .. })
+        ));
+    }
+
+    #[test]
+    fn nonsense_is_an_error_with_its_path() {
+        let answers: [&[u8]; 3] = [
+            b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n\r\n{\"data\":{\"other\":{\"error\":\"X\",\"values\":null}}}",
+            b"HTTP/1.1 200 OK\r\n\r\n{\"data\":{\"k\":{\"error\":null,\"values\":null}}}",
+        ];
+        for bytes in answers {
+            let error = answering(bytes).query_key("k").expect_err("not an answer");
+            assert!(error.to_string().contains("/batch_query_keys?keys=k"), "{error}");
+        }
+        let refused =
+            answering(b"HTTP/1.1 200 OK\r\n\r\n{\"data\":{\"k\":{\"error\":\"X\",\"values\":null}}}");
+        assert_eq!(
+            refused.query_key("k").expect("an answer"),
+            KeyState::Refused("X".to_owned())
+        );
+    }
+
+    #[test]
+    fn keys_are_encoded_bytewise() {
+        assert_eq!(percent_encoded("aZ0-._~"), "aZ0-._~");
+        assert_eq!(percent_encoded("a b+c%\u{fc}"), "a%20b%2Bc%25%C3%BC");
+    }
+}

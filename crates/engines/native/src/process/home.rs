@@ -2,7 +2,7 @@
 
 use super::error::ProcessError;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Once;
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ pub(crate) fn remove_orphans(parent: &Path) {
     }
 }
 
-fn owner(path: &PathBuf) -> Option<(u32, u64)> {
+fn owner(path: &Path) -> Option<(u32, u64)> {
     let rest = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     let mut parts = rest.splitn(3, '-');
     let pid = parts.next()?.parse().ok()?;
