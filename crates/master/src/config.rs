@@ -1,7 +1,7 @@
 //! The configuration of a master, with upstream's defaults. Mirrors `mooncake-store/src/master.cpp` (flags).
 
-use moonquake_clock::{Rules, Span};
-use moonquake_faults::{Profile, Quirks};
+use moonquake_clock::{DeadlineId, Domain, Rule, Rules, Span};
+use moonquake_faults::{Profile, Quirk, Quirks};
 
 /// How a master behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,12 @@ pub struct MasterConfig {
     pub eviction_high_watermark_ratio: f64,
     /// Whether eviction may take soft-pinned objects when nothing else is left (`allow_evict_soft_pinned_objects`).
     pub allow_evict_soft_pinned_objects: bool,
+    /// Whether a write prefers its own machine (`allocation_strategy` = `local_first`).
+    pub local_first: bool,
+    /// Told to clients and otherwise without effect (`enable_disk_eviction`).
+    pub enable_disk_eviction: bool,
+    /// Told to clients and otherwise without effect (`quota_bytes`).
+    pub quota_bytes: u64,
     /// Seed of every placement: what the preload gives to `std::random_device` in the real process.
     pub placement_seed: u64,
     /// The behaviours of upstream that are on.
@@ -44,6 +50,9 @@ impl Default for MasterConfig {
             eviction_ratio: 0.05,
             eviction_high_watermark_ratio: 0.90,
             allow_evict_soft_pinned_objects: true,
+            local_first: false,
+            enable_disk_eviction: true,
+            quota_bytes: 0,
             placement_seed: 0,
             quirks: Profile::Upstream.quirks(),
             rules: Rules::default(),
@@ -70,18 +79,35 @@ pub enum ConfigError {
         /// The maximum.
         max_soft_pin: Span,
     },
+    /// No flag of upstream has that name.
+    #[error("no flag of the master is called {name:?}; did you mean {nearest:?}?")]
+    UnknownFlag {
+        /// What was written.
+        name: String,
+        /// The nearest supported name.
+        nearest: String,
+    },
+    /// Upstream has the flag, but it means nothing here.
+    #[error("the flag {name:?} is not supported here (the nearest that is: {nearest:?})")]
+    UnsupportedFlag {
+        /// What was written.
+        name: String,
+        /// The nearest supported name.
+        nearest: String,
+    },
+    /// The value of a flag does not fit.
+    #[error("{value:?} is no value of the flag {name}; write {wanted}")]
+    BadValue {
+        /// The flag.
+        name: String,
+        /// What was written.
+        value: String,
+        /// What it takes.
+        wanted: String,
+    },
 }
 
 impl MasterConfig {
-    /// Sets a flag by upstream's name, such as `eviction_ratio`.
-    ///
-    /// # Errors
-    /// When the flag is unknown or not supported, or the value does not fit.
-    pub fn apply_flag(&mut self, name: &str, value: &str) -> Result<(), ConfigError> {
-        let _ = (name, value);
-        Ok(())
-    }
-
     /// What upstream's constructor demands.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         if self.release <= self.discard {
@@ -97,5 +123,19 @@ impl MasterConfig {
             });
         }
         Ok(())
+    }
+
+    /// The lease in the unit that clients are told.
+    pub(crate) fn lease_ms(&self) -> u64 {
+        self.lease.ns / 1_000_000
+    }
+
+    /// Compares leases on the monotonic clock where the quirk is off, unless the caller has replaced that rule.
+    pub(crate) fn apply_quirks_to_rules(&mut self) {
+        let rule = self.rules.get(DeadlineId::Lease);
+        if !self.quirks.has(Quirk::WallClockLeases) && rule == Rules::default().get(DeadlineId::Lease) {
+            let domain = Domain::Monotonic;
+            self.rules.set(DeadlineId::Lease, Rule { domain, ..rule });
+        }
     }
 }

@@ -1,40 +1,310 @@
-//! From a request to the part of the master that answers it.
+//! From a request to the part of the master that answers it. Mirrors `rpc_service.cpp:WrappedMasterService`.
+//!
+//! The tenant of a request is ignored, as by every master without multi-tenancy.
 
-use moonquake_protocol::{ErrorCode, Request, Response, Rpc};
+use crate::Master;
+use crate::refuse;
+use crate::writes::Write;
+use moonquake_clock::{Clocks, Span};
+use moonquake_protocol::{
+    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc,
+};
 
-/// The methods that this master does not implement yet; each answers INTERNAL_ERROR.
-pub const UNSUPPORTED: &[Rpc] = &[];
+/// The methods that this master does not implement; each answers INTERNAL_ERROR.
+pub const UNSUPPORTED: &[Rpc] = &[
+    Rpc::GetReplicaListByRegex,
+    Rpc::RemoveByRegex,
+    Rpc::NotifyOffloadSuccess,
+    Rpc::CopyStart,
+    Rpc::CopyEnd,
+    Rpc::CopyRevoke,
+    Rpc::DynamicReplicaCopyStart,
+    Rpc::DynamicReplicaCopyEnd,
+    Rpc::DynamicReplicaCopyRevoke,
+    Rpc::MoveStart,
+    Rpc::MoveEnd,
+    Rpc::MoveRevoke,
+    Rpc::CreateCopyTask,
+    Rpc::CreateMoveTask,
+    Rpc::QueryTask,
+    Rpc::MarkTaskToComplete,
+];
 
-macro_rules! refuse_all {
-    ($request:expr, $code:expr; each { $($batch:ident by $list:ident),* $(,)? } other { $($single:ident),* $(,)? }) => {
-        match $request {
-            $(Request::$batch { $list, .. } => Response::$batch(vec![Err($code); $list.len()]),)*
-            Request::RemoveAll { .. } => Response::RemoveAll(0),
-            $(Request::$single { .. } => Response::$single(Err($code)),)*
-        }
-    };
+/// The version that the pinned release tells its clients.
+const VERSION: &str = "2.0.0";
+
+/// The fence of one write cannot speak for several.
+fn fence_of_batch(fence: Option<u64>, writes: usize) -> Option<u64> {
+    fence.filter(|_| writes == 1)
 }
 
-/// The answer to `request` that says `code` and nothing else: in batches for every entry; RemoveAll, which has no room
-/// for an error, removed nothing.
-pub fn refuse(request: &Request, code: ErrorCode) -> Response {
-    refuse_all!(request, code;
-        each {
-            BatchGetReplicaList by keys, BatchPutStart by keys, BatchPutEnd by object_metas, BatchPutRevoke by keys,
-            BatchUpsertStart by keys, BatchUpsertEnd by object_metas, BatchUpsertRevoke by keys, BatchRemove by keys,
-            BatchExistKey by keys, BatchEvictDiskReplica by keys,
+impl Master {
+    /// Answers a request.
+    pub(crate) fn dispatch(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Response {
+        self.dispatch_writes(now, request)
+            .or_else(|| self.dispatch_ends(now, request, fence))
+            .or_else(|| self.dispatch_reads(now, request))
+            .or_else(|| self.dispatch_segments(now, request))
+            .or_else(|| self.dispatch_optional(request))
+            .unwrap_or_else(|| refuse(request, ErrorCode::InternalError))
+    }
+
+    fn dispatch_writes(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        Some(match request {
+            Request::PutStart {
+                client_id,
+                key,
+                slice_length,
+                config,
+                ..
+            } => {
+                let write = Write {
+                    client: *client_id,
+                    key,
+                    size_bytes: *slice_length,
+                    config,
+                };
+                Response::PutStart(self.put_start(now, &write))
+            }
+            Request::UpsertStart {
+                client_id,
+                key,
+                slice_length,
+                config,
+                ..
+            } => {
+                let write = Write {
+                    client: *client_id,
+                    key,
+                    size_bytes: *slice_length,
+                    config,
+                };
+                Response::UpsertStart(self.upsert_start(now, &write))
+            }
+            Request::BatchPutStart {
+                client_id,
+                keys,
+                slice_lengths,
+                config,
+                ..
+            } => Response::BatchPutStart(self.batch_put_start(now, *client_id, keys, slice_lengths, config)),
+            Request::BatchUpsertStart {
+                client_id,
+                keys,
+                slice_lengths,
+                config,
+                ..
+            } => Response::BatchUpsertStart(self.batch_upsert_start(
+                now,
+                *client_id,
+                keys,
+                slice_lengths,
+                config,
+            )),
+            Request::Remove { key, force, .. } => Response::Remove(self.remove(now, key, *force)),
+            Request::BatchRemove { keys, force, .. } => {
+                Response::BatchRemove(self.batch_remove(now, keys, *force))
+            }
+            Request::RemoveAll { force, .. } => Response::RemoveAll(self.remove_all(now, *force)),
+            Request::BatchReplicaClear {
+                object_keys,
+                client_id,
+                segment_name,
+            } => Response::BatchReplicaClear(Ok(self.batch_replica_clear(
+                now,
+                object_keys,
+                *client_id,
+                segment_name,
+            ))),
+            _ => return None,
+        })
+    }
+
+    fn dispatch_ends(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Option<Response> {
+        Some(match request {
+            Request::PutEnd {
+                client_id,
+                object_meta,
+                replica_type,
+                ..
+            } => Response::PutEnd(self.put_end(now, *client_id, object_meta, *replica_type, fence)),
+            Request::UpsertEnd {
+                client_id,
+                object_meta,
+                replica_type,
+                ..
+            } => Response::UpsertEnd(self.put_end(now, *client_id, object_meta, *replica_type, fence)),
+            Request::PutRevoke {
+                client_id,
+                key,
+                replica_type,
+                ..
+            } => Response::PutRevoke(self.put_revoke(*client_id, key, *replica_type, fence)),
+            Request::UpsertRevoke {
+                client_id,
+                key,
+                replica_type,
+                ..
+            } => Response::UpsertRevoke(self.put_revoke(*client_id, key, *replica_type, fence)),
+            Request::BatchPutEnd {
+                client_id,
+                object_metas,
+                replica_type,
+                ..
+            } => {
+                let fence = fence_of_batch(fence, object_metas.len());
+                let end = |meta| self.put_end(now, *client_id, meta, *replica_type, fence);
+                Response::BatchPutEnd(object_metas.iter().map(end).collect())
+            }
+            Request::BatchUpsertEnd {
+                client_id,
+                object_metas,
+                ..
+            } => {
+                let fence = fence_of_batch(fence, object_metas.len());
+                let end = |meta| self.put_end(now, *client_id, meta, ReplicaType::All, fence);
+                Response::BatchUpsertEnd(object_metas.iter().map(end).collect())
+            }
+            Request::BatchPutRevoke {
+                client_id,
+                keys,
+                replica_type,
+                ..
+            } => {
+                let fence = fence_of_batch(fence, keys.len());
+                let revoke = |key: &String| self.put_revoke(*client_id, key, *replica_type, fence);
+                Response::BatchPutRevoke(keys.iter().map(revoke).collect())
+            }
+            Request::BatchUpsertRevoke { client_id, keys, .. } => {
+                let fence = fence_of_batch(fence, keys.len());
+                let revoke = |key: &String| self.put_revoke(*client_id, key, ReplicaType::All, fence);
+                Response::BatchUpsertRevoke(keys.iter().map(revoke).collect())
+            }
+            _ => return None,
+        })
+    }
+
+    fn dispatch_reads(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        Some(match request {
+            Request::ExistKey { key, .. } => Response::ExistKey(Ok(self.exist_key(now, key))),
+            Request::BatchExistKey { keys, .. } => Response::BatchExistKey(self.batch_exist_key(now, keys)),
+            Request::GetReplicaList { key, .. } => Response::GetReplicaList(self.get_replica_list(now, key)),
+            Request::BatchGetReplicaList { keys, .. } => {
+                Response::BatchGetReplicaList(self.batch_get_replica_list(now, keys))
+            }
+            Request::BatchQueryIp { client_ids } => {
+                Response::BatchQueryIp(Ok(self.batch_query_ip(client_ids)))
+            }
+            Request::QuerySegmentStatus { segment_name } => {
+                Response::QuerySegmentStatus(self.segment_status(segment_name))
+            }
+            Request::QuerySegmentStatusById { segment_id } => {
+                Response::QuerySegmentStatusById(self.segment_status_by_id(*segment_id))
+            }
+            Request::GetFsdir {} => Response::GetFsdir(Ok(String::new())),
+            Request::GetStorageConfig {} => Response::GetStorageConfig(Ok(GetStorageConfigResponse {
+                fsdir: String::new(),
+                enable_disk_eviction: self.config.enable_disk_eviction,
+                quota_bytes: self.config.quota_bytes,
+            })),
+            Request::ServiceReady {} => Response::ServiceReady(Ok(VERSION.to_owned())),
+            _ => return None,
+        })
+    }
+
+    fn dispatch_segments(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        Some(match request {
+            Request::MountSegment { segment, client_id } => {
+                Response::MountSegment(self.mount_segment(now, segment, *client_id))
+            }
+            Request::ReMountSegment { segments, client_id } => {
+                Response::ReMountSegment(self.remount_segments(now, segments, *client_id))
+            }
+            Request::UnmountSegment {
+                segment_id,
+                client_id,
+            } => {
+                self.unmount_segment(now, *segment_id, *client_id);
+                Response::UnmountSegment(Ok(()))
+            }
+            Request::GracefulUnmountSegment {
+                segment_id,
+                client_id,
+                grace_period_ms,
+            } => {
+                let grace = Span::from_ms(*grace_period_ms);
+                Response::GracefulUnmountSegment(self.graceful_unmount_segment(
+                    now,
+                    *segment_id,
+                    *client_id,
+                    grace,
+                ))
+            }
+            Request::Ping { client_id } => {
+                self.clients.ping(*client_id);
+                Response::Ping(Ok(PingResponse {
+                    view_version_id: 0,
+                    client_status: self.clients.status(*client_id),
+                }))
+            }
+            _ => return None,
+        })
+    }
+
+    /// The methods of subsystems that are off: what a master without them answers.
+    fn dispatch_optional(&mut self, request: &Request) -> Option<Response> {
+        use ErrorCode::{SegmentNotFound, UnableOffload, UnavailableInCurrentMode};
+        Some(match request {
+            Request::MountNoFSegment { .. }
+            | Request::ReMountNoFSegment { .. }
+            | Request::UnmountNoFSegment { .. }
+            | Request::GetAllNoFSegments {}
+            | Request::GetNoFSegmentsByName { .. } => refuse(request, UnavailableInCurrentMode),
+            Request::MountLocalDiskSegment { .. } | Request::UnmountLocalDiskSegment { .. } => {
+                refuse(request, UnableOffload)
+            }
+            Request::OffloadObjectHeartbeat { .. }
+            | Request::ReportSsdCapacity { .. }
+            | Request::PromotionObjectHeartbeat { .. } => refuse(request, SegmentNotFound),
+            Request::PollRemoveAll { .. } => Response::PollRemoveAll(Ok(false)),
+            Request::NotifyOffloadSuccess { tasks, metadatas, .. } if tasks.len() != metadatas.len() => {
+                refuse(request, ErrorCode::InvalidParams)
+            }
+            Request::PromotionAllocStart { key, .. } | Request::NotifyPromotionSuccess { key, .. } => {
+                let present = self.open(key).is_some();
+                refuse(
+                    request,
+                    if present {
+                        ErrorCode::ReplicaIsNotReady
+                    } else {
+                        ErrorCode::ObjectNotFound
+                    },
+                )
+            }
+            Request::NotifyPromotionFailure { key, .. } => {
+                let present = self.open(key).map(|_| ());
+                Response::NotifyPromotionFailure(present.ok_or(ErrorCode::ObjectNotFound))
+            }
+            Request::EvictDiskReplica {
+                key, replica_type, ..
+            } => Response::EvictDiskReplica(self.evict_disk_replica(key, *replica_type)),
+            Request::BatchEvictDiskReplica {
+                keys, replica_type, ..
+            } => {
+                let evict = |key: &String| self.evict_disk_replica(key, *replica_type);
+                Response::BatchEvictDiskReplica(keys.iter().map(evict).collect())
+            }
+            Request::FetchTasks { .. } => Response::FetchTasks(Ok(Vec::new())),
+            _ => return None,
+        })
+    }
+
+    /// There is no replica on a disk here, so there is never one to drop.
+    fn evict_disk_replica(&mut self, key: &str, replica_type: ReplicaType) -> Result<(), ErrorCode> {
+        self.open(key).ok_or(ErrorCode::ObjectNotFound)?;
+        match replica_type {
+            ReplicaType::Disk | ReplicaType::LocalDisk => Ok(()),
+            _ => Err(ErrorCode::InvalidParams),
         }
-        other {
-            ExistKey, BatchQueryIp, BatchReplicaClear, GetReplicaListByRegex, GetReplicaList, PutStart, PutEnd,
-            PutRevoke, UpsertStart, UpsertEnd, UpsertRevoke, Remove, RemoveByRegex, MountSegment, MountNoFSegment,
-            ReMountSegment, ReMountNoFSegment, UnmountSegment, GracefulUnmountSegment, UnmountNoFSegment,
-            GetAllNoFSegments, GetNoFSegmentsByName, Ping, GetFsdir, QuerySegmentStatus, QuerySegmentStatusById,
-            GetStorageConfig, ServiceReady, MountLocalDiskSegment, UnmountLocalDiskSegment, OffloadObjectHeartbeat,
-            ReportSsdCapacity, NotifyOffloadSuccess, PromotionObjectHeartbeat, PromotionAllocStart,
-            NotifyPromotionSuccess, NotifyPromotionFailure, CopyStart, DynamicReplicaCopyStart, CopyEnd,
-            DynamicReplicaCopyEnd, CopyRevoke, DynamicReplicaCopyRevoke, MoveStart, MoveEnd, MoveRevoke,
-            EvictDiskReplica, PollRemoveAll, CreateCopyTask, CreateMoveTask, QueryTask, FetchTasks,
-            MarkTaskToComplete,
-        }
-    )
+    }
 }

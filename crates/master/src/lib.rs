@@ -4,21 +4,75 @@
 //! of one background thread. Mirrors upstream `mooncake-store/src/master_service.cpp` in base mode (no HA, no
 //! snapshots, one tenant, memory only, offset allocator, `random` placement).
 
+mod access;
+mod addresses;
+mod allocator;
+mod clients;
+mod closing;
 mod config;
+mod copies;
 mod dispatch;
+mod due;
+mod evict;
+mod flags;
+mod leases;
+mod mounting;
+mod objects;
+mod placement;
+mod puts;
+mod quarantine;
+mod reads;
+mod refuse;
+mod removal;
+mod segments;
+mod sweep;
+mod upserts;
 mod view;
+mod writes;
+
+#[cfg(test)]
+mod tests;
 
 pub use config::{ConfigError, MasterConfig};
-pub use dispatch::{UNSUPPORTED, refuse};
+pub use dispatch::UNSUPPORTED;
+pub use refuse::refuse;
 pub use view::{Place, View};
 
+use clients::Clients;
+use closing::Departures;
+use copies::CopyTask;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_protocol::{Request, Response};
+use mounting::GracefulUnmount;
+use objects::Objects;
+use placement::Dice;
+use quarantine::Quarantined;
+use segments::Segments;
+use std::collections::BTreeMap;
 
 /// The master.
 #[derive(Clone, Debug)]
 pub struct Master {
     config: MasterConfig,
+    started: Clocks,
+    objects: Objects,
+    segments: Segments,
+    clients: Clients,
+    copies: BTreeMap<String, CopyTask>,
+    quarantined: Vec<Quarantined>,
+    graceful: Vec<GracefulUnmount>,
+    departures: Departures,
+    /// The engine of the thread that serves requests.
+    dice: Dice,
+    /// The engine of the eviction thread.
+    eviction_dice: Dice,
+    last_replica: u64,
+    /// When the last round swept.
+    last_sweep: Clocks,
+    /// Whether a failed allocation asks for eviction.
+    need_eviction: bool,
+    /// Whether the clean-up worker has something to do.
+    cleanup_due: bool,
 }
 
 impl Master {
@@ -26,10 +80,26 @@ impl Master {
     ///
     /// # Errors
     /// When the configuration is one that upstream's constructor refuses.
-    pub fn new(config: MasterConfig, now: Clocks) -> Result<Master, ConfigError> {
+    pub fn new(mut config: MasterConfig, now: Clocks) -> Result<Master, ConfigError> {
         config.validate()?;
-        let _ = now;
-        Ok(Master { config })
+        config.apply_quirks_to_rules();
+        Ok(Master {
+            dice: Dice::of_requests(config.placement_seed),
+            eviction_dice: Dice::of_eviction(config.placement_seed),
+            config,
+            started: now,
+            objects: Objects::default(),
+            segments: Segments::default(),
+            clients: Clients::default(),
+            copies: BTreeMap::new(),
+            quarantined: Vec::new(),
+            graceful: Vec::new(),
+            departures: Departures::default(),
+            last_replica: 0,
+            last_sweep: now,
+            need_eviction: false,
+            cleanup_due: false,
+        })
     }
 
     /// Answers one request that is handled at `now`.
@@ -37,20 +107,29 @@ impl Master {
     /// `fence` is the id of the first replica that the writer of this PutEnd or PutRevoke was given. The wire does not
     /// carry it; only a master without the quirk `stale-put-end` looks at it.
     pub fn handle(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Response {
-        let _ = (now, fence, &self.config);
-        dispatch::refuse(request, moonquake_protocol::ErrorCode::InternalError)
+        self.run_graceful_timer(now);
+        let response = self.dispatch(now, request, fence);
+        self.objects.drop_empty_shards();
+        response
     }
 
-    /// Exactly one round of a background thread.
+    /// Exactly one round of a background thread. There are no drain jobs, so job dispatch has nothing to do.
     pub fn tick(&mut self, now: Clocks, thread: Thread) {
-        let _ = (now, thread);
+        self.run_graceful_timer(now);
+        match thread {
+            Thread::Eviction => self.eviction_round(now),
+            Thread::ClientMonitor => self.monitor_clients(now),
+            Thread::TaskCleanup => self.end_soft_pins(now),
+            Thread::JobDispatch => {}
+        }
+        self.objects.drop_empty_shards();
     }
 
-    /// The round of the replica clean-up worker that follows an UnmountSegment in the background.
-    pub fn settle_cleanup(&mut self) {}
-
-    /// What the admin endpoint shows. Grants nothing and changes nothing.
-    pub fn view(&self) -> View {
-        View::default()
+    /// The round of the replica clean-up worker that follows an UnmountSegment. Upstream does it in the background, at
+    /// once in real time; readers see the same before and after.
+    pub fn settle_cleanup(&mut self) {
+        if std::mem::take(&mut self.cleanup_due) {
+            self.clear_unreachable();
+        }
     }
 }

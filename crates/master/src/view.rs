@@ -1,5 +1,6 @@
-//! What an observer without side effects sees. Mirrors the admin endpoints of `master_admin_service.cpp`.
+//! What an observer without side effects sees. Mirrors the admin endpoints of `master_admin_server.cpp`.
 
+use crate::Master;
 use std::collections::BTreeMap;
 
 /// Where one readable replica lies.
@@ -24,4 +25,36 @@ pub struct View {
     pub keys: BTreeMap<String, Vec<Place>>,
     /// The mounted segments by name with their bytes; segments that share a name are added up.
     pub segments: BTreeMap<String, u64>,
+}
+
+impl Master {
+    /// What the admin endpoint shows. Grants nothing and changes nothing.
+    ///
+    /// A graceful unmount that is due shows only after the next request or tick, which is when it is carried out.
+    pub fn view(&self) -> View {
+        let mut view = View {
+            allocated_bytes: self.segments.allocated_bytes(),
+            capacity_bytes: self.segments.capacity_bytes(),
+            ..View::default()
+        };
+        for (_, mount) in self.segments.iter() {
+            *view.segments.entry(mount.segment.name.clone()).or_default() += mount.segment.size;
+        }
+        for (key, object) in self.objects.iter() {
+            let readable = object.replicas.iter().filter(|replica| self.is_readable(replica));
+            let places: Vec<Place> = readable
+                .filter_map(|replica| {
+                    Some(Place {
+                        segment: self.segments.get(replica.mount)?.segment.name.clone(),
+                        offset: replica.allocation.offset,
+                        size: replica.size_bytes,
+                    })
+                })
+                .collect();
+            if !places.is_empty() {
+                view.keys.insert(key.to_string(), places);
+            }
+        }
+        view
+    }
 }

@@ -1,0 +1,74 @@
+//! Which clients live. Mirrors `master_service.cpp:ClientMonitorFunc` and `Ping`.
+
+use moonquake_clock::{Clocks, DeadlineId, Rules, Span};
+use moonquake_protocol::{ClientStatus, Uuid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The clients of a master.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clients {
+    /// Pings that no monitor round has read yet.
+    queued: Vec<Uuid>,
+    /// For each watched client the monitor round that read its last ping.
+    read_at: BTreeMap<Uuid, Clocks>,
+    remounted: BTreeSet<Uuid>,
+    hosts: BTreeMap<Uuid, String>,
+}
+
+impl Clients {
+    /// Queues a ping for the next monitor round; that round, not this instant, starts the ttl.
+    pub(crate) fn ping(&mut self, client: Uuid) {
+        self.queued.push(client);
+    }
+
+    /// Whether the client is in the OK set.
+    pub(crate) fn is_ok(&self, client: Uuid) -> bool {
+        self.remounted.contains(&client)
+    }
+
+    /// What a ping is answered.
+    pub(crate) fn status(&self, client: Uuid) -> ClientStatus {
+        if self.is_ok(client) {
+            ClientStatus::Ok
+        } else {
+            ClientStatus::NeedRemount
+        }
+    }
+
+    /// Takes a client into the OK set.
+    pub(crate) fn set_ok(&mut self, client: Uuid) {
+        self.remounted.insert(client);
+    }
+
+    /// Remembers the machine of a client; an empty name says nothing.
+    pub(crate) fn set_host(&mut self, client: Uuid, host: &str) {
+        if !host.is_empty() {
+            self.hosts.insert(client, host.to_owned());
+        }
+    }
+
+    /// The machine that the client last named; empty if none.
+    pub(crate) fn host(&self, client: Uuid) -> &str {
+        self.hosts.get(&client).map_or("", String::as_str)
+    }
+
+    /// One monitor round: reads the queued pings, then forgets and returns the clients whose ttl is over.
+    pub(crate) fn expire(&mut self, rules: &Rules, ttl: Span, now: Clocks) -> Vec<Uuid> {
+        for client in self.queued.drain(..) {
+            self.read_at.insert(client, now);
+        }
+        let dead = |read_at: &Clocks| rules.reached(DeadlineId::ClientTtl, *read_at, ttl, now);
+        let expired: Vec<Uuid> = self
+            .read_at
+            .iter()
+            .filter(|(_, read_at)| dead(read_at))
+            .map(|(client, _)| *client)
+            .collect();
+        for client in &expired {
+            self.read_at.remove(client);
+            self.remounted.remove(client);
+            self.hosts.remove(client);
+        }
+        expired
+    }
+}

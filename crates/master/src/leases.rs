@@ -1,0 +1,97 @@
+//! Read leases and soft pins. Mirrors `master_service.h:GrantReadLease`, `IsLeaseExpired`, `EvaluateSoftPin` and
+//! `master_service.cpp:GrantLeaseForGroup`.
+
+use crate::Master;
+use crate::objects::Object;
+use moonquake_clock::{Clocks, DeadlineId, Domain, Span};
+use moonquake_protocol::SoftPinAction;
+
+impl Master {
+    /// Lengthens the lease of an object to at least one ttl from now; it is never shortened. In a group all members
+    /// are lengthened, but only if this object's lease is at least half over or a member has joined.
+    pub(crate) fn grant_lease(&mut self, now: Clocks, key: &str) {
+        let Some(object) = self.objects.get_mut(key) else {
+            return;
+        };
+        let end = now + self.config.lease;
+        if object.group.is_empty() {
+            object.lease_end = object.lease_end.max_each(end);
+            return;
+        }
+        let half = now + Span::from_ms(self.config.lease_ms() / 2);
+        let half_over = self
+            .config
+            .rules
+            .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, half);
+        let group = object.group.clone();
+        if !half_over && !self.objects.has_joined(&group) {
+            return;
+        }
+        for member in self.objects.members(&group) {
+            if let Some(object) = self.objects.get_mut(&member) {
+                object.lease_end = object.lease_end.max_each(end);
+            }
+        }
+        self.objects.refreshed(&group);
+    }
+
+    /// Whether no reader may still trust the object.
+    pub(crate) fn lease_is_over(&self, object: &Object, now: Clocks) -> bool {
+        self.config
+            .rules
+            .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, now)
+    }
+
+    /// The end of the lease as a number to sort by, in the clock that leases are compared on.
+    pub(crate) fn lease_rank(&self, object: &Object) -> u64 {
+        match self.config.rules.get(DeadlineId::Lease).domain {
+            Domain::Realtime => object.lease_end.realtime.0,
+            Domain::Monotonic => object.lease_end.monotonic.0,
+        }
+    }
+
+    /// Whether the object is soft-pinned. A pin that is found to be over is gone for good.
+    pub(crate) fn is_soft_pinned(&mut self, key: &str, now: Clocks) -> bool {
+        let rules = &self.config.rules;
+        let Some(object) = self.objects.get_mut(key) else {
+            return false;
+        };
+        let over = |end: Clocks| rules.reached(DeadlineId::SoftPin, end, Span::ZERO, now);
+        if object.soft_pin_end.is_some_and(over) {
+            object.soft_pin_end = None;
+        }
+        object.soft_pin_end.is_some()
+    }
+
+    /// Carries out what the write under way wanted to do with the soft pin. Mirrors
+    /// `master_service.h:CommitPendingSoftPin`.
+    pub(crate) fn commit_pending_pin(&mut self, now: Clocks, key: &str) {
+        self.is_soft_pinned(key, now);
+        let Some(object) = self.objects.get_mut(key) else {
+            return;
+        };
+        let Some(pending) = object.pending_pin.take() else {
+            return;
+        };
+        match pending.action {
+            SoftPinAction::Enable if pending.ttl_ms > 0 => {
+                object.soft_pin_end = Some(now + Span::from_ms(pending.ttl_ms));
+            }
+            SoftPinAction::Enable | SoftPinAction::Disable => object.soft_pin_end = None,
+            SoftPinAction::Preserve | SoftPinAction::Unknown(_) => {}
+        }
+    }
+
+    /// Ends every soft pin that is over. Mirrors `master_service.cpp:CleanupExpiredSoftPins`.
+    pub(crate) fn end_soft_pins(&mut self, now: Clocks) {
+        let pinned: Vec<_> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| object.soft_pin_end.is_some())
+            .collect();
+        let keys: Vec<_> = pinned.into_iter().map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.is_soft_pinned(&key, now);
+        }
+    }
+}

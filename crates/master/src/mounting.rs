@@ -1,0 +1,193 @@
+//! Segments come and go. Mirrors `master_service.cpp:MountSegment`, `ReMountSegment`, `UnmountSegment`,
+//! `GracefulUnmountSegment` and `ClientMonitorFunc`.
+
+use crate::Master;
+use crate::segments::{Mounted, Segments};
+use moonquake_clock::{Clocks, MonotonicNs, Span};
+use moonquake_protocol::{ErrorCode, Segment, SegmentStatus, Uuid};
+
+/// A graceful unmount that waits for its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GracefulUnmount {
+    deadline: MonotonicNs,
+    segment: Uuid,
+    client: Uuid,
+}
+
+impl Master {
+    /// Mounts a segment. Everybody may use it at once; the client is watched from here on, but not OK yet.
+    pub(crate) fn mount_segment(
+        &mut self,
+        now: Clocks,
+        segment: &Segment,
+        client: Uuid,
+    ) -> Result<(), ErrorCode> {
+        self.clients.ping(client);
+        if let Mounted::New(mount) = self.segments.mount(segment, client)? {
+            self.close_returning(now, mount, false);
+        }
+        self.clients.set_host(client, &segment.host_id);
+        Ok(())
+    }
+
+    /// Mounts all segments of a client again and makes it OK; does nothing for a client that is OK already.
+    pub(crate) fn remount_segments(
+        &mut self,
+        now: Clocks,
+        segments: &[Segment],
+        client: Uuid,
+    ) -> Result<(), ErrorCode> {
+        let host = segments
+            .iter()
+            .map(|segment| segment.host_id.as_str())
+            .find(|host| !host.is_empty());
+        self.clients.set_host(client, host.unwrap_or_default());
+        if segments
+            .iter()
+            .any(|segment| !may_remount(&self.segments, segment, client))
+        {
+            return Err(ErrorCode::InvalidParams);
+        }
+        if self.clients.is_ok(client) {
+            return Ok(());
+        }
+        self.clients.ping(client);
+        let existed: Vec<bool> = segments
+            .iter()
+            .map(|segment| self.segments.by_segment(segment.id).is_some())
+            .collect();
+        let result = self.mount_each(now, segments, client);
+        match result {
+            Ok(()) => self.clients.set_ok(client),
+            Err(_) => {
+                for (segment, _) in segments.iter().zip(existed).filter(|(_, existed)| !existed) {
+                    self.unmount(now, segment.id, client);
+                }
+            }
+        }
+        result
+    }
+
+    fn mount_each(&mut self, now: Clocks, segments: &[Segment], client: Uuid) -> Result<(), ErrorCode> {
+        for segment in segments {
+            if !may_remount(&self.segments, segment, client) {
+                return Err(ErrorCode::InvalidParams);
+            }
+            match self.segments.mount(segment, client) {
+                Ok(Mounted::New(mount)) => self.close_returning(now, mount, true),
+                // An invalid segment is passed over here and found missing below.
+                Ok(Mounted::Already) | Err(ErrorCode::InvalidParams) => {}
+                Err(code) => return Err(code),
+            }
+        }
+        let missing = |segment: &Segment| self.segments.by_segment(segment.id).is_none();
+        if segments.iter().any(missing) {
+            Err(ErrorCode::InternalError)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Unmounts a segment, whoever asks. Its replicas are out of reach at once; what is left of their objects is
+    /// cleaned by [`Master::settle_cleanup`].
+    pub(crate) fn unmount_segment(&mut self, now: Clocks, segment: Uuid, client: Uuid) {
+        if self.unmount(now, segment, client) {
+            self.cleanup_due = true;
+        }
+    }
+
+    /// Takes the mount away; whether there was one.
+    fn unmount(&mut self, now: Clocks, segment: Uuid, client: Uuid) -> bool {
+        let Some(mount) = self.segments.mount_of(segment) else {
+            return false;
+        };
+        self.note_departure(now, mount);
+        self.segments.unmount(segment, client).is_some()
+    }
+
+    /// Takes a segment out of placement and unmounts it after the grace period.
+    pub(crate) fn graceful_unmount_segment(
+        &mut self,
+        now: Clocks,
+        segment: Uuid,
+        client: Uuid,
+        grace: Span,
+    ) -> Result<(), ErrorCode> {
+        let owned = self
+            .segments
+            .of_client(client)
+            .ok_or(ErrorCode::SegmentNotFound)?;
+        // A stale id in the list does not count: upstream asks for mounted segments.
+        if !owned.contains(&segment) || self.segments.mount_of(segment).is_none() {
+            return Err(ErrorCode::InvalidParams);
+        }
+        self.segments.begin_graceful_unmount(segment)?;
+        self.graceful.push(GracefulUnmount {
+            deadline: now.monotonic + grace,
+            segment,
+            client,
+        });
+        Ok(())
+    }
+
+    /// Does what the timer of graceful unmounts has done by now. It runs by itself upstream; here every request and
+    /// every tick first catches up with it.
+    pub(crate) fn run_graceful_timer(&mut self, now: Clocks) {
+        while let Some(index) = self
+            .next_graceful()
+            .filter(|index| self.graceful[*index].deadline <= now.monotonic)
+        {
+            let due = self.graceful.remove(index);
+            self.unmount_segment(now, due.segment, due.client);
+        }
+    }
+
+    fn next_graceful(&self) -> Option<usize> {
+        (0..self.graceful.len()).min_by_key(|index| self.graceful[*index].deadline)
+    }
+
+    /// One round of the client monitor: silent clients expire, and everything they mounted goes with them.
+    pub(crate) fn monitor_clients(&mut self, now: Clocks) {
+        let expired = self
+            .clients
+            .expire(&self.config.rules, self.config.client_ttl, now);
+        if expired.is_empty() {
+            return;
+        }
+        self.graceful.retain(|timer| !expired.contains(&timer.client));
+        for client in expired {
+            for segment in self.segments.of_client(client).unwrap_or_default().to_vec() {
+                self.unmount(now, segment, client);
+            }
+        }
+        self.clear_unreachable();
+    }
+
+    /// Status of the latest mount of a name.
+    pub(crate) fn segment_status(&self, name: &str) -> Result<SegmentStatus, ErrorCode> {
+        let latest = self
+            .segments
+            .latest_of_name(name)
+            .ok_or(ErrorCode::SegmentNotFound)?;
+        self.segment_status_by_id(latest.0)
+    }
+
+    /// Status of a segment id.
+    pub(crate) fn segment_status_by_id(&self, id: Uuid) -> Result<SegmentStatus, ErrorCode> {
+        self.segments
+            .by_segment(id)
+            .map(|mount| mount.status)
+            .ok_or(ErrorCode::SegmentNotFound)
+    }
+}
+
+/// Whether a client may remount a segment: it is unknown, or its own and the same in every field. Mirrors
+/// `segment.cpp:ValidateRemountSegment`.
+fn may_remount(segments: &Segments, segment: &Segment, client: Uuid) -> bool {
+    segments.by_segment(segment.id).is_none_or(|mount| {
+        mount.segment == *segment
+            && segments
+                .of_client(client)
+                .is_some_and(|ids| ids.contains(&segment.id))
+    })
+}

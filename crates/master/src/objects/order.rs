@@ -1,0 +1,270 @@
+//! The order in which `std::unordered_set` and `std::unordered_map` of the GNU C++ library visit their elements.
+//!
+//! Upstream walks such tables in its rounds, and the order of its frees decides later addresses. This table keeps the
+//! same singly linked list, the same buckets and the same growth, and nothing else.
+
+use std::sync::Arc;
+
+const NONE: usize = usize::MAX;
+/// The node before the first element.
+const HEAD: usize = 0;
+
+/// Bucket counts that the library grows through, up to about five million elements.
+#[rustfmt::skip]
+const BUCKET_COUNTS: &[usize] = &[
+    13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 103, 109, 113, 127, 137,
+    139, 149, 157, 167, 179, 193, 199, 211, 227, 241, 257, 277, 293, 313, 337, 359, 383, 409, 439, 467, 503,
+    541, 577, 619, 661, 709, 761, 823, 887, 953, 1031, 1109, 1193, 1289, 1381, 1493, 1613, 1741, 1879, 2029,
+    2179, 2357, 2549, 2753, 2971, 3209, 3469, 3739, 4027, 4349, 4703, 5087, 5503, 5953, 6427, 6949, 7517,
+    8123, 8783, 9497, 10273, 11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281,
+    26267, 28411, 30727, 33223, 35933, 38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779,
+    85229, 92203, 99733, 107897, 116731, 126271, 136607, 147793, 159871, 172933, 187091, 202409, 218971,
+    236897, 256279, 277261, 299951, 324503, 351061, 379787, 410857, 444487, 480881, 520241, 562841, 608903,
+    658753, 712697, 771049, 834181, 902483, 976369, 1056323, 1142821, 1236397, 1337629, 1447153, 1565659,
+    1693859, 1832561, 1982627, 2144977, 2320627, 2510653, 2716249, 2938679, 3179303, 3439651, 3721303,
+    4026031, 4355707, 4712381, 5098259,
+];
+
+#[derive(Clone, Debug)]
+struct Node<K> {
+    hash: u64,
+    key: Option<K>,
+    next: usize,
+}
+
+/// Elements in the library's order.
+#[derive(Clone, Debug)]
+pub(crate) struct HashOrder<K> {
+    nodes: Vec<Node<K>>,
+    spare: Vec<usize>,
+    /// For each bucket the node before its first element.
+    buckets: Vec<usize>,
+    grow_above: usize,
+    length: usize,
+}
+
+/// Keys in the library's order.
+pub(crate) type KeyOrder = HashOrder<Arc<str>>;
+
+impl<K> Default for HashOrder<K> {
+    fn default() -> Self {
+        HashOrder {
+            nodes: Vec::new(),
+            spare: Vec::new(),
+            buckets: Vec::new(),
+            grow_above: 0,
+            length: 0,
+        }
+    }
+}
+
+impl<K: Clone + Eq> HashOrder<K> {
+    /// An empty table that was asked to reserve room for `elements`. Mirrors `reserve`.
+    pub(crate) fn with_reserve(elements: usize) -> Self {
+        let mut order = HashOrder::default();
+        order.rehash(match elements {
+            0..=1 => 2,
+            // The library has its own short table for the small counts.
+            2..=12 => [2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13][elements],
+            _ => next_bucket_count(elements),
+        });
+        order
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Adds an element that is not in it yet.
+    pub(crate) fn insert(&mut self, hash: u64, key: K) {
+        if self.find_previous(hash, &key).is_some() {
+            return;
+        }
+        self.grow();
+        let node = Node {
+            hash,
+            key: Some(key),
+            next: NONE,
+        };
+        let index = match self.spare.pop() {
+            Some(index) => {
+                self.nodes[index] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() - 1
+            }
+        };
+        self.put_first_in_bucket(index);
+        self.length += 1;
+    }
+
+    /// Takes an element out, if it is there.
+    pub(crate) fn remove(&mut self, hash: u64, key: &K) {
+        let Some(previous) = self.find_previous(hash, key) else {
+            return;
+        };
+        let index = self.nodes[previous].next;
+        let next = self.nodes[index].next;
+        let bucket = self.bucket_of(hash);
+        let next_bucket = (next != NONE).then(|| self.bucket_of(self.nodes[next].hash));
+        if let Some(next_bucket) = next_bucket.filter(|next_bucket| *next_bucket != bucket) {
+            self.buckets[next_bucket] = previous;
+        }
+        if self.buckets[bucket] == previous && next_bucket != Some(bucket) {
+            self.buckets[bucket] = NONE;
+        }
+        self.nodes[previous].next = next;
+        self.nodes[index].key = None;
+        self.spare.push(index);
+        self.length -= 1;
+    }
+
+    /// The elements in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &K> {
+        let first = self.nodes.first().map_or(NONE, |head| head.next);
+        let next = |index: &usize| Some(self.nodes[*index].next).filter(|next| *next != NONE);
+        std::iter::successors(Some(first).filter(|first| *first != NONE), next)
+            .filter_map(|index| self.nodes[index].key.as_ref())
+    }
+
+    fn bucket_of(&self, hash: u64) -> usize {
+        (hash % self.buckets.len() as u64) as usize
+    }
+
+    /// The node before the element.
+    fn find_previous(&self, hash: u64, key: &K) -> Option<usize> {
+        if self.buckets.is_empty() {
+            return None;
+        }
+        let bucket = self.bucket_of(hash);
+        let mut previous = Some(self.buckets[bucket]).filter(|previous| *previous != NONE)?;
+        loop {
+            let index = self.nodes[previous].next;
+            if index == NONE || self.bucket_of(self.nodes[index].hash) != bucket {
+                return None;
+            }
+            if self.nodes[index].hash == hash && self.nodes[index].key.as_ref() == Some(key) {
+                return Some(previous);
+            }
+            previous = index;
+        }
+    }
+
+    fn put_first_in_bucket(&mut self, index: usize) {
+        let bucket = self.bucket_of(self.nodes[index].hash);
+        let previous = self.buckets[bucket];
+        if previous != NONE {
+            self.nodes[index].next = self.nodes[previous].next;
+            self.nodes[previous].next = index;
+            return;
+        }
+        let next = self.nodes[HEAD].next;
+        self.nodes[index].next = next;
+        self.nodes[HEAD].next = index;
+        if next != NONE {
+            let next_bucket = self.bucket_of(self.nodes[next].hash);
+            self.buckets[next_bucket] = index;
+        }
+        self.buckets[bucket] = HEAD;
+    }
+
+    /// Makes room for one more element.
+    fn grow(&mut self) {
+        let wanted = self.length + 1;
+        if wanted <= self.grow_above {
+            return;
+        }
+        let least = if self.grow_above == 0 {
+            wanted.max(11)
+        } else {
+            wanted
+        };
+        let present = self.buckets.len().max(1);
+        if least >= present {
+            self.rehash(next_bucket_count((least + 1).max(2 * present)));
+        } else {
+            self.grow_above = present;
+        }
+    }
+
+    fn rehash(&mut self, buckets: usize) {
+        if self.nodes.is_empty() {
+            self.nodes.push(Node {
+                hash: 0,
+                key: None,
+                next: NONE,
+            });
+        }
+        let mut index = self.nodes[HEAD].next;
+        self.nodes[HEAD].next = NONE;
+        self.buckets = vec![NONE; buckets];
+        self.grow_above = buckets;
+        while index != NONE {
+            let next = self.nodes[index].next;
+            self.put_first_in_bucket(index);
+            index = next;
+        }
+    }
+}
+
+fn next_bucket_count(least: usize) -> usize {
+    BUCKET_COUNTS
+        .iter()
+        .copied()
+        .find(|count| *count >= least)
+        .unwrap_or(least | 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::hash::hash_of;
+
+    fn insert(order: &mut KeyOrder, number: usize) {
+        let key = format!("key_{number}");
+        order.insert(hash_of(key.as_bytes()), Arc::from(key.as_str()));
+    }
+
+    /// Computed with the GNU C++ library, version 12: insert 0 to 39, erase every third, insert 100 to 104.
+    const AFTER_GROWTH: [usize; 31] = [
+        103, 102, 101, 100, 35, 34, 38, 28, 5, 104, 10, 4, 31, 1, 16, 37, 13, 8, 2, 20, 7, 11, 17, 29, 22,
+        32, 19, 23, 25, 14, 26,
+    ];
+
+    #[test]
+    fn the_order_is_that_of_the_cpp_library() {
+        let mut order = KeyOrder::default();
+        (0..40).for_each(|number| insert(&mut order, number));
+        for number in (0..40).step_by(3) {
+            let key = format!("key_{number}");
+            order.remove(hash_of(key.as_bytes()), &Arc::from(key.as_str()));
+        }
+        (100..105).for_each(|number| insert(&mut order, number));
+        let keys: Vec<String> = order.iter().map(ToString::to_string).collect();
+        assert_eq!(keys, AFTER_GROWTH.map(|number| format!("key_{number}")));
+    }
+
+    #[test]
+    fn reserved_tables_of_numbers_too() {
+        let mut order = HashOrder::with_reserve(20);
+        for number in [5, 1000, 7, 300, 52, 28, 29, 30, 99, 1023_u64] {
+            order.insert(number, number);
+        }
+        let numbers: Vec<u64> = order.iter().copied().collect();
+        assert_eq!(numbers, [29, 52, 300, 99, 30, 7, 1023, 1000, 28, 5]);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_and_twice_is_once() {
+        let mut order = HashOrder::default();
+        order.insert(3, 3);
+        order.insert(3, 3);
+        assert_eq!(order.iter().count(), 1);
+        order.remove(3, &3);
+        order.remove(3, &3);
+        assert!(order.is_empty() && order.iter().next().is_none());
+    }
+}

@@ -1,0 +1,125 @@
+//! Which segments take the replicas of an object: upstream's `random` strategy and the host order in front of it.
+//! Mirrors `allocation_strategy.h:RandomAllocationStrategy`.
+
+use super::Dice;
+use crate::allocator::Allocation;
+use crate::objects::hash::hash_of;
+use crate::segments::{MountId, Segments};
+use moonquake_clock::{Clocks, Rules};
+
+/// At most so many names are tried.
+const MAX_TRIES: usize = 100;
+
+/// What a write asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    /// Bytes of each replica.
+    pub(crate) size_bytes: u64,
+    /// How many replicas.
+    pub(crate) replicas: u64,
+    /// Names to try first, in order.
+    pub(crate) preferred: Vec<String>,
+}
+
+/// One placement in progress.
+pub(crate) struct Placement<'a> {
+    /// The segments to place in.
+    pub(crate) segments: &'a mut Segments,
+    /// The random engine of the thread that places.
+    pub(crate) dice: &'a mut Dice,
+    /// How deadlines are compared; closed segments are left out.
+    pub(crate) rules: &'a Rules,
+    /// The present instant.
+    pub(crate) now: Clocks,
+}
+
+impl Placement<'_> {
+    /// The names that may be used. While the quirks are on no segment is ever closed, and this is every name.
+    pub(crate) fn open_names(&self) -> Vec<String> {
+        let open = |name: &&String| {
+            self.segments
+                .mounts_of_name(name)
+                .iter()
+                .any(|mount| self.is_open(*mount))
+        };
+        self.segments.names().iter().filter(open).cloned().collect()
+    }
+
+    fn is_open(&self, mount: MountId) -> bool {
+        let reached =
+            |mount: &crate::segments::Mount| mount.closed.iter().all(|due| due.reached(self.rules, self.now));
+        self.segments.get(mount).is_some_and(reached)
+    }
+
+    /// Places as many of the wanted replicas as fit, at most one a name; none is a failure.
+    pub(crate) fn place(&mut self, wish: &Wish) -> Vec<(MountId, Allocation)> {
+        let names = self.open_names();
+        match names.as_slice() {
+            [] => return Vec::new(),
+            [only] => return self.allocate_from(only, wish.size_bytes).into_iter().collect(),
+            _ => {}
+        }
+        let wanted = usize::try_from(wish.replicas).unwrap_or(usize::MAX);
+        let mut used: Vec<&str> = Vec::new();
+        let mut placed = Vec::new();
+        for name in &wish.preferred {
+            if used.contains(&name.as_str()) {
+                continue;
+            }
+            if let Some(place) = self.allocate_from(name, wish.size_bytes) {
+                placed.push(place);
+                used.push(name);
+                if placed.len() == wanted {
+                    return placed;
+                }
+            }
+        }
+        let start = self.dice.index_below(names.len());
+        for step in 0..names.len().min(MAX_TRIES) {
+            if placed.len() >= wanted {
+                break;
+            }
+            let name = &names[(start + step) % names.len()];
+            if !used.contains(&name.as_str()) {
+                placed.extend(self.allocate_from(name, wish.size_bytes));
+            }
+        }
+        placed
+    }
+
+    /// One range in any segment of that name: a random one first, then the others in turn.
+    pub(crate) fn allocate_from(&mut self, name: &str, size_bytes: u64) -> Option<(MountId, Allocation)> {
+        let mut mounts = self.segments.mounts_of_name(name).to_vec();
+        mounts.retain(|mount| self.is_open(*mount));
+        let start = if mounts.len() > 1 {
+            self.dice.index_below(mounts.len())
+        } else {
+            0
+        };
+        (0..mounts.len()).find_map(|step| {
+            let mount = mounts[(start + step) % mounts.len()];
+            let allocation = self.segments.get_mut(mount)?.allocator.allocate(size_bytes)?;
+            Some((mount, allocation))
+        })
+    }
+}
+
+/// The names of all hosts, the writer's host first, then the others in order; within a host a rotation that the key
+/// decides. Mirrors `segment.cpp:BuildHostOrderedSegments`.
+pub(crate) fn host_order(segments: &Segments, host: &str, key: &str) -> Vec<String> {
+    let hosts: Vec<_> = segments.by_host().iter().collect();
+    if host.is_empty() || hosts.is_empty() {
+        return Vec::new();
+    }
+    let first = hosts
+        .iter()
+        .position(|(name, _)| name.as_str() >= host)
+        .unwrap_or(0);
+    let mut ordered = Vec::new();
+    for step in 0..hosts.len() {
+        let names: Vec<&String> = hosts[(first + step) % hosts.len()].1.keys().collect();
+        let start = (hash_of(key.as_bytes()) % names.len() as u64) as usize;
+        ordered.extend((0..names.len()).map(|index| names[(start + index) % names.len()].clone()));
+    }
+    ordered
+}

@@ -1,0 +1,63 @@
+//! Ranges that nobody owns and nobody gets yet, because an old writer or reader may still reach them. Mirrors
+//! `master_service.h:DiscardedReplicas`.
+
+use crate::Master;
+use crate::due::Due;
+use crate::objects::Replica;
+use crate::segments::MountId;
+use moonquake_clock::{Clocks, DeadlineId};
+
+/// Replicas that are kept until a deadline.
+#[derive(Clone, Debug)]
+pub(crate) struct Quarantined {
+    /// What is kept.
+    pub(crate) replicas: Vec<Replica>,
+    /// Until when.
+    pub(crate) due: Due,
+}
+
+impl Master {
+    /// Keeps replicas for one release timeout from `base`.
+    pub(crate) fn quarantine(&mut self, replicas: Vec<Replica>, base: Clocks) {
+        let due = Due {
+            id: DeadlineId::Quarantine,
+            base,
+            length: self.config.release,
+        };
+        self.quarantine_until(replicas, due);
+    }
+
+    /// Keeps replicas until a deadline.
+    pub(crate) fn quarantine_until(&mut self, replicas: Vec<Replica>, due: Due) {
+        if !replicas.is_empty() {
+            self.quarantined.push(Quarantined { replicas, due });
+        }
+    }
+
+    /// Frees what is due; how many entries went. Mirrors `master_service.cpp:ReleaseExpiredDiscardedReplicas`.
+    pub(crate) fn release_quarantine(&mut self, now: Clocks) -> u64 {
+        let mut released = 0;
+        for entry in std::mem::take(&mut self.quarantined) {
+            if entry.due.reached(&self.config.rules, now) {
+                released += 1;
+                self.free_all(&entry.replicas);
+            } else {
+                self.quarantined.push(entry);
+            }
+        }
+        released
+    }
+
+    /// Frees replicas in their order.
+    pub(crate) fn free_all(&mut self, replicas: &[Replica]) {
+        for replica in replicas {
+            self.segments.free(replica);
+        }
+    }
+
+    /// The deadlines of the quarantined ranges of one mount.
+    pub(crate) fn quarantines_on(&self, mount: MountId) -> impl Iterator<Item = Due> + '_ {
+        let there = move |entry: &&Quarantined| entry.replicas.iter().any(|replica| replica.mount == mount);
+        self.quarantined.iter().filter(there).map(|entry| entry.due)
+    }
+}

@@ -1,0 +1,135 @@
+//! Removal. Mirrors `master_service.cpp:Remove`, `BatchRemove`, `RemoveAll` and `BatchReplicaClear`.
+
+use crate::Master;
+use crate::objects::order::HashOrder;
+use crate::objects::split_off;
+use moonquake_clock::Clocks;
+use moonquake_protocol::{ErrorCode, Uuid};
+
+impl Master {
+    /// Why a present and valid object must not be removed now. Force passes over the lease and nothing else.
+    fn removal_refusal(&self, now: Clocks, key: &str, force: bool) -> Option<ErrorCode> {
+        let Some(object) = self.look(key) else {
+            return Some(ErrorCode::ObjectNotFound);
+        };
+        if !force && !self.lease_is_over(object, now) {
+            return Some(ErrorCode::ObjectHasLease);
+        }
+        if !object.all_complete() {
+            return Some(ErrorCode::ReplicaIsNotReady);
+        }
+        self.copies
+            .contains_key(key)
+            .then_some(ErrorCode::ObjectHasReplicationTask)
+    }
+
+    /// Removes one key.
+    pub(crate) fn remove(&mut self, now: Clocks, key: &str, force: bool) -> Result<(), ErrorCode> {
+        self.open(key);
+        self.remove_checked(now, key, force)
+    }
+
+    fn remove_checked(&mut self, now: Clocks, key: &str, force: bool) -> Result<(), ErrorCode> {
+        match self.removal_refusal(now, key, force) {
+            Some(code) => Err(code),
+            None => {
+                self.erase_removed(now, key);
+                Ok(())
+            }
+        }
+    }
+
+    /// Removes keys, shard by shard in the order of upstream's table of shards; within one in the order asked.
+    pub(crate) fn batch_remove(
+        &mut self,
+        now: Clocks,
+        keys: &[String],
+        force: bool,
+    ) -> Vec<Result<(), ErrorCode>> {
+        let shards: Vec<usize> = keys.iter().map(|key| self.objects.shard_of(key)).collect();
+        let mut order = HashOrder::with_reserve(keys.len().min(crate::objects::SHARDS));
+        shards
+            .iter()
+            .for_each(|shard| order.insert(*shard as u64, *shard));
+        let mut results = vec![Err(ErrorCode::ObjectNotFound); keys.len()];
+        for shard in order.iter() {
+            for index in (0..keys.len()).filter(|index| shards[*index] == *shard) {
+                self.drop_stale(&keys[index]);
+                results[index] = self.remove_checked(now, &keys[index], force);
+            }
+        }
+        results
+    }
+
+    /// Removes whatever can be removed; how many went. Objects out of reach count too, since nothing is cleaned first.
+    pub(crate) fn remove_all(&mut self, now: Clocks, force: bool) -> i64 {
+        self.remove_each(now, force, |_| true)
+    }
+
+    /// Removes the objects that a filter chooses and nothing protects; how many went.
+    pub(crate) fn remove_each(&mut self, now: Clocks, force: bool, chosen: impl Fn(&str) -> bool) -> i64 {
+        let mut removed = 0;
+        for key in self.objects.keys_by_shard() {
+            let Some(object) = self.objects.get(&key).filter(|_| chosen(&key)) else {
+                continue;
+            };
+            let free = force || self.lease_is_over(object, now);
+            if free && object.all_complete() && !self.copies.contains_key(&*key) {
+                self.erase_removed(now, &key);
+                removed += 1;
+            }
+        }
+        removed
+    }
+
+    /// Clears the caller's own unleased objects, everywhere or on one segment name; the keys that were cleared.
+    pub(crate) fn batch_replica_clear(
+        &mut self,
+        now: Clocks,
+        keys: &[String],
+        client: Uuid,
+        segment_name: &str,
+    ) -> Vec<String> {
+        let mut cleared = Vec::new();
+        for key in keys.iter().filter(|key| !key.is_empty()) {
+            let Some(object) = self.open(key) else { continue };
+            let (owner, complete) = (object.client, object.all_complete());
+            let over = self
+                .objects
+                .get(key)
+                .is_some_and(|object| self.lease_is_over(object, now));
+            if owner != client || !over {
+                continue;
+            }
+            let done = if segment_name.is_empty() {
+                if complete {
+                    self.erase(key);
+                }
+                complete
+            } else {
+                self.clear_on_segment(key, segment_name)
+            };
+            if done {
+                cleared.push(key.clone());
+            }
+        }
+        cleared
+    }
+
+    /// Drops the finished replicas of an object on a segment name; whether there were any.
+    fn clear_on_segment(&mut self, key: &str, segment_name: &str) -> bool {
+        let segments = &self.segments;
+        let Some(object) = self.objects.get_mut(key) else {
+            return false;
+        };
+        let dropped = split_off(&mut object.replicas, |replica| {
+            let mount = segments.get(replica.mount);
+            replica.is_complete() && mount.is_some_and(|mount| mount.segment.name == segment_name)
+        });
+        self.free_all(&dropped);
+        if self.look(key).is_none() {
+            self.erase(key);
+        }
+        !dropped.is_empty()
+    }
+}

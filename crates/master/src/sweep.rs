@@ -1,0 +1,39 @@
+//! Giving up unfinished writes and copies. Mirrors `master_service.cpp:DiscardExpiredProcessingReplicas`.
+
+use crate::Master;
+use crate::objects::{Replica, SHARDS, split_off};
+use moonquake_clock::{Clocks, DeadlineId};
+
+impl Master {
+    /// Looks at every shard.
+    pub(crate) fn sweep(&mut self, now: Clocks) {
+        (0..SHARDS).for_each(|shard| self.sweep_shard(now, shard));
+    }
+
+    /// Gives up the writes of one shard that are older than the release timeout, and tidies the others.
+    pub(crate) fn sweep_shard(&mut self, now: Clocks, shard: usize) {
+        for key in self.objects.writing_in_shard(shard) {
+            let Some(object) = self.objects.get(&key) else {
+                continue;
+            };
+            let settled = !self.is_valid(object) || object.all_complete();
+            let given_up =
+                self.config
+                    .rules
+                    .reached(DeadlineId::Release, object.put_start, self.config.release, now);
+            if !settled && given_up {
+                let put_start = object.put_start;
+                if let Some(object) = self.objects.get_mut(&key) {
+                    // All unfinished replicas, those of a copy too: nobody can tell them apart here.
+                    let unfinished = split_off(&mut object.replicas, Replica::is_processing);
+                    self.quarantine(unfinished, put_start);
+                }
+            }
+            if settled || given_up {
+                self.settle_write(&key);
+                self.objects.set_writing(&key, false);
+            }
+        }
+        self.sweep_copies(now, shard);
+    }
+}

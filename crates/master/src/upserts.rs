@@ -1,0 +1,144 @@
+//! UpsertStart: write a key whether it exists or not. Mirrors `master_service.cpp:UpsertStart`.
+
+use crate::Master;
+use crate::objects::{Replica, split_off};
+use crate::puts::single_configs;
+use crate::writes::{PinRequest, Write, check_write};
+use moonquake_clock::{Clocks, DeadlineId, Span};
+use moonquake_faults::Quirk;
+use moonquake_protocol::{ErrorCode, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Uuid};
+
+impl Master {
+    /// Begins an upsert: a write under way is preempted at once; a finished object of the same size is reopened in
+    /// place, one of another size is replaced.
+    pub(crate) fn upsert_start(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+        let pin = check_write(&self.config, write)?;
+        self.clients.set_host(write.client, &write.config.host_id);
+        let group = write.group()?;
+        let key = write.key;
+        self.drop_stale(key);
+        let mut kept_pin = None;
+        if let Some(object) = self.objects.get(key) {
+            if write.config.group_ids.is_some() && object.group != group {
+                return Err(ErrorCode::InvalidParams);
+            }
+            if self.copies.contains_key(key) {
+                return Err(ErrorCode::ObjectHasReplicationTask);
+            }
+            if object.writing {
+                kept_pin = self.preempt(now, key);
+            }
+        }
+        let Some(object) = self.objects.get(key) else {
+            return self.allocate_object(now, write, group, pin, kept_pin);
+        };
+        if object.replicas.iter().any(|replica| replica.readers > 0) {
+            return Err(ErrorCode::ObjectReplicaBusy);
+        }
+        if object.size_bytes == write.size_bytes {
+            return Ok(self.reopen_in_place(now, write, pin));
+        }
+        let config = ReplicateConfig {
+            with_hard_pin: write.config.with_hard_pin || object.hard_pinned,
+            ..write.config.clone()
+        };
+        let group = object.group.clone();
+        let kept_pin = self.living_pin(now, key);
+        if let Some(object) = self.take(key) {
+            self.quarantine(object.replicas, now);
+        }
+        let write = Write {
+            config: &config,
+            ..*write
+        };
+        self.allocate_object(now, &write, group, pin, kept_pin)
+    }
+
+    /// The soft pin of an object, unless it is over.
+    fn living_pin(&self, now: Clocks, key: &str) -> Option<Clocks> {
+        let end = self.objects.get(key)?.soft_pin_end?;
+        let over = self
+            .config
+            .rules
+            .reached(DeadlineId::SoftPin, end, Span::ZERO, now);
+        Some(end).filter(|_| !over)
+    }
+
+    /// Takes a write that is under way off the key, whoever does it and however young it is. An object without finished
+    /// replicas goes; what it leaves behind is its soft pin.
+    fn preempt(&mut self, now: Clocks, key: &str) -> Option<Clocks> {
+        let object = self.objects.get_mut(key)?;
+        let unfinished = split_off(&mut object.replicas, Replica::is_processing);
+        object.pending_pin = None;
+        let gone = !object.has_complete();
+        self.quarantine(unfinished, now);
+        self.objects.set_writing(key, false);
+        if !gone {
+            return None;
+        }
+        let pin = self.living_pin(now, key);
+        self.erase(key);
+        pin
+    }
+
+    /// Gives the writer the ranges that the object has; nobody can read it until its UpsertEnd.
+    fn reopen_in_place(&mut self, now: Clocks, write: &Write<'_>, pin: PinRequest) -> Vec<ReplicaDescriptor> {
+        let renumber = !self.config.quirks.has(Quirk::StalePutEnd);
+        let mut last_replica = self.last_replica;
+        let Some(object) = self.objects.get_mut(write.key) else {
+            return Vec::new();
+        };
+        object.client = write.client;
+        object.put_start = now;
+        for replica in object.replicas.iter_mut().filter(|replica| replica.is_complete()) {
+            replica.status = ReplicaStatus::Processing;
+            if renumber {
+                // Upstream keeps the ids. To match End by attempt, an attempt must have its own.
+                last_replica += 1;
+                replica.id = last_replica;
+            }
+        }
+        let ids: Vec<u64> = object.replicas.iter().map(|replica| replica.id).collect();
+        object.attempt = ids.first().copied().unwrap_or(object.attempt);
+        object.pending_pin = Some(pin.pending(ids));
+        self.last_replica = last_replica;
+        self.objects.set_writing(write.key, true);
+        let object = self.objects.get(write.key);
+        object
+            .map(|object| {
+                object
+                    .replicas
+                    .iter()
+                    .map(|replica| self.describe(replica))
+                    .collect()
+            })
+            .unwrap_or_default()
+    }
+
+    /// UpsertStart for each key. Mirrors `rpc_service.cpp:BatchUpsertStart`.
+    pub(crate) fn batch_upsert_start(
+        &mut self,
+        now: Clocks,
+        client: Uuid,
+        keys: &[String],
+        sizes: &[u64],
+        config: &ReplicateConfig,
+    ) -> Vec<Result<Vec<ReplicaDescriptor>, ErrorCode>> {
+        let Some(configs) = single_configs(keys, sizes, config) else {
+            return vec![Err(ErrorCode::InvalidParams); keys.len()];
+        };
+        let write = |index: usize| Write {
+            client,
+            key: &keys[index],
+            size_bytes: sizes[index],
+            config: &configs[index],
+        };
+        (0..keys.len())
+            .map(|index| self.upsert_start(now, &write(index)))
+            .collect()
+    }
+}

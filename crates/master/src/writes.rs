@@ -1,0 +1,191 @@
+//! What PutStart and UpsertStart share: the checks of a request, and the making of a new object. Mirrors
+//! `master_service.cpp:ResolveSoftPinRequest`, `GetGroupIdForKey` and `AllocateAndInsertMetadata`.
+
+use crate::objects::{Object, PendingPin, Replica};
+use crate::placement::{Placement, Wish, host_order};
+use crate::{Master, MasterConfig};
+use moonquake_clock::Clocks;
+use moonquake_protocol::{ErrorCode, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, SoftPinAction, Uuid};
+
+/// The arguments of a PutStart or UpsertStart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Write<'a> {
+    /// Who writes.
+    pub(crate) client: Uuid,
+    /// What it writes.
+    pub(crate) key: &'a str,
+    /// How much.
+    pub(crate) size_bytes: u64,
+    /// How it wants it placed.
+    pub(crate) config: &'a ReplicateConfig,
+}
+
+impl Write<'_> {
+    /// The group of the key; empty for none.
+    pub(crate) fn group(&self) -> Result<String, ErrorCode> {
+        match self.config.group_ids.as_deref() {
+            None => Ok(String::new()),
+            Some([group]) => Ok(group.clone()),
+            Some(_) => Err(ErrorCode::InvalidParams),
+        }
+    }
+}
+
+/// What a request wants done with the soft pin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PinRequest {
+    action: SoftPinAction,
+    ttl_ms: u64,
+}
+
+/// The checks of a request in upstream's order, up to the group.
+pub(crate) fn check_write(config: &MasterConfig, write: &Write<'_>) -> Result<PinRequest, ErrorCode> {
+    let wanted = write.config;
+    let none_wanted = wanted.replica_num == 0 && wanted.nof_replica_num == 0 && wanted.dfs_replica_num == 0;
+    if none_wanted || write.key.is_empty() || write.size_bytes == 0 {
+        return Err(ErrorCode::InvalidParams);
+    }
+    if wanted.dfs_replica_num > 1 || (wanted.dfs_replica_num > 0 && wanted.replica_num == 0) {
+        return Err(ErrorCode::InvalidParams);
+    }
+    if wanted.dfs_replica_num > 0 {
+        return Err(ErrorCode::DfsServiceUnavailable);
+    }
+    if wanted.nof_replica_num > 0 {
+        return Err(ErrorCode::InvalidParams);
+    }
+    match wanted.soft_pin_action {
+        SoftPinAction::Preserve | SoftPinAction::Disable if wanted.soft_pin_ttl_ms.is_none() => {
+            Ok(PinRequest {
+                action: wanted.soft_pin_action,
+                ttl_ms: 0,
+            })
+        }
+        SoftPinAction::Enable => {
+            let ttl_ms = wanted.soft_pin_ttl_ms.unwrap_or(config.soft_pin.ns / 1_000_000);
+            if ttl_ms > config.max_soft_pin.ns / 1_000_000 {
+                return Err(ErrorCode::InvalidParams);
+            }
+            Ok(PinRequest {
+                action: SoftPinAction::Enable,
+                ttl_ms,
+            })
+        }
+        _ => Err(ErrorCode::InvalidParams),
+    }
+}
+
+impl PinRequest {
+    /// The request, bound to the replicas of its write.
+    pub(crate) fn pending(self, replicas: Vec<u64>) -> PendingPin {
+        PendingPin {
+            action: self.action,
+            ttl_ms: self.ttl_ms,
+            replicas,
+        }
+    }
+}
+
+impl Master {
+    /// The next replica id.
+    pub(crate) fn new_replica_id(&mut self) -> u64 {
+        self.last_replica += 1;
+        self.last_replica
+    }
+
+    /// The names that a write prefers: its own list, then, if it asks for its own machine, the hosts in order.
+    fn preferred_names(&self, write: &Write<'_>) -> Vec<String> {
+        let config = write.config;
+        let mut names: Vec<String> = Vec::new();
+        let own = if config.preferred_segment.is_empty() {
+            config.preferred_segments.clone()
+        } else {
+            vec![config.preferred_segment.clone()]
+        };
+        let mut by_host = Vec::new();
+        if (config.prefer_alloc_in_same_node || self.config.local_first) && config.replica_num == 1 {
+            let remembered = self.clients.host(write.client);
+            let host = if config.host_id.is_empty() {
+                remembered
+            } else {
+                &config.host_id
+            };
+            by_host = host_order(&self.segments, host, write.key);
+        }
+        for name in own.into_iter().chain(by_host) {
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Allocates the replicas of a new object and makes it, unfinished, under a key that is absent.
+    pub(crate) fn allocate_object(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        group: String,
+        pin: PinRequest,
+        soft_pin_end: Option<Clocks>,
+    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+        let wish = Wish {
+            size_bytes: write.size_bytes,
+            replicas: write.config.replica_num,
+            preferred: self.preferred_names(write),
+        };
+        let mut placement = Placement {
+            segments: &mut self.segments,
+            dice: &mut self.dice,
+            rules: &self.config.rules,
+            now,
+        };
+        let enough_names = placement.open_names().len() as u64 >= wish.replicas;
+        let places = placement.place(&wish);
+        if places.is_empty() {
+            self.need_eviction |= enough_names;
+            return Err(ErrorCode::NoAvailableHandle);
+        }
+        let mut replicas = Vec::with_capacity(places.len());
+        for (mount, allocation) in places {
+            replicas.push(self.new_replica(mount, allocation, write.size_bytes));
+        }
+        let ids: Vec<u64> = replicas.iter().map(|replica| replica.id).collect();
+        let descriptors = replicas.iter().map(|replica| self.describe(replica)).collect();
+        let object = Object {
+            client: write.client,
+            attempt: ids[0],
+            put_start: now,
+            size_bytes: write.size_bytes,
+            checksum: None,
+            group,
+            lease_end: Clocks::default(),
+            soft_pin_end,
+            pending_pin: Some(pin.pending(ids)),
+            hard_pinned: write.config.with_hard_pin,
+            writing: true,
+            replicas,
+        };
+        self.objects.insert(write.key, object);
+        Ok(descriptors)
+    }
+
+    /// A new unfinished replica on allocated memory.
+    pub(crate) fn new_replica(
+        &mut self,
+        mount: crate::segments::MountId,
+        allocation: crate::allocator::Allocation,
+        size_bytes: u64,
+    ) -> Replica {
+        let base = self.segments.get(mount).map_or(0, |mount| mount.segment.base);
+        Replica {
+            id: self.new_replica_id(),
+            status: ReplicaStatus::Processing,
+            readers: 0,
+            mount,
+            allocation,
+            address: base.wrapping_add(allocation.offset),
+            size_bytes,
+        }
+    }
+}
