@@ -1,7 +1,13 @@
 //! The scenario language: from a `*.scenario.toml` file to a [`Plan`], and the [`Engine`] trait that runs one.
 
 mod engine;
+mod error;
+pub mod instant;
+pub mod parse;
 mod plan;
+mod words;
 
 pub use engine::{Engine, EngineError, EngineKind, RunOptions};
+pub use error::{Problem, ProblemKind, ScenarioErrors};
 pub use plan::*;
+pub use words::size as size_words;

@@ -1,8 +1,11 @@
 //! What a scenario file means, after it has been read and checked. Engines, judge and report read this and nothing else.
 
+mod about;
 mod fault;
 mod step;
+mod verb;
 
+pub use about::INVARIANTS;
 pub use fault::{Action, Fault, Trigger};
 pub use step::{
     ArgValue, AwaitFor, Base, Check, CheckKind, Do, Instant, Length, Moment, Step, Term, Verb, What,

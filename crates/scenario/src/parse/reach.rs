@@ -1,0 +1,61 @@
+//! Which operation passes which phase.
+
+use crate::Verb;
+use moonquake_faults::PhaseId;
+use moonquake_protocol::Rpc;
+
+/// Whether an operation of this verb can pass the phase. Sessions and single RPCs pass those phases that belong to
+/// their part of the whole operation.
+pub(super) fn reaches(verb: Verb, phase: PhaseId) -> bool {
+    use PhaseId as P;
+    match phase {
+        P::PutStartBefore | P::PutStartSent | P::PutStartResponse => {
+            whole_put(verb)
+                || is_call(
+                    verb,
+                    &[
+                        Rpc::PutStart,
+                        Rpc::BatchPutStart,
+                        Rpc::UpsertStart,
+                        Rpc::BatchUpsertStart,
+                    ],
+                )
+        }
+        P::PutPayloadPart | P::PutPayloadDone => whole_put(verb) || verb == Verb::PutWrite,
+        P::PutEndSent | P::PutEndResponse => {
+            whole_put(verb)
+                || is_call(
+                    verb,
+                    &[Rpc::PutEnd, Rpc::BatchPutEnd, Rpc::UpsertEnd, Rpc::BatchUpsertEnd],
+                )
+        }
+        P::GetQueryBefore | P::GetQuerySent | P::GetQueryResponse => {
+            matches!(verb, Verb::Get | Verb::BatchGet | Verb::GetStart)
+                || is_call(verb, &[Rpc::GetReplicaList, Rpc::BatchGetReplicaList])
+        }
+        P::GetPayloadPart | P::GetPayloadDone => verb.reads_payload(),
+        P::RevokeBefore | P::RevokeSent | P::RevokeResponse => {
+            whole_put(verb)
+                || is_call(
+                    verb,
+                    &[
+                        Rpc::PutRevoke,
+                        Rpc::BatchPutRevoke,
+                        Rpc::UpsertRevoke,
+                        Rpc::BatchUpsertRevoke,
+                    ],
+                )
+        }
+    }
+}
+
+fn whole_put(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert
+    )
+}
+
+fn is_call(verb: Verb, calls: &[Rpc]) -> bool {
+    matches!(verb, Verb::Rpc(rpc) if calls.contains(&rpc))
+}

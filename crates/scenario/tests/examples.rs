@@ -1,0 +1,24 @@
+//! The reference scenarios parse.
+
+use moonquake_scenario::parse;
+use std::path::PathBuf;
+
+fn examples() -> Vec<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/examples");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 13);
+    files
+}
+
+#[test]
+fn every_reference_scenario_parses() {
+    for path in examples() {
+        if let Err(errors) = parse::from_path(&path) {
+            panic!("{}", errors.plain());
+        }
+    }
+}
