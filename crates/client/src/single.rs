@@ -2,6 +2,7 @@
 
 use crate::{Call, CallPhases, Happened, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
+use moonquake_faults::PhaseId;
 use moonquake_protocol::{ErrorCode, ReplicaDescriptor, Request, Response};
 
 /// A single call. Mirrors the thin methods of `client_service.cpp` (`IsExist`, `Remove`, ...) and raw RPCs.
@@ -23,12 +24,42 @@ impl Single {
     }
 }
 
+/// A put or get that is made of single calls passes through the same phases as a whole one.
+fn phases_of(request: &Request) -> CallPhases {
+    let [before, sent, response] = match request {
+        Request::PutStart { .. } | Request::UpsertStart { .. } => [
+            Some(PhaseId::PutStartBefore),
+            Some(PhaseId::PutStartSent),
+            Some(PhaseId::PutStartResponse),
+        ],
+        Request::PutEnd { .. } | Request::UpsertEnd { .. } => {
+            [None, Some(PhaseId::PutEndSent), Some(PhaseId::PutEndResponse)]
+        }
+        Request::PutRevoke { .. } | Request::UpsertRevoke { .. } => [
+            Some(PhaseId::RevokeBefore),
+            Some(PhaseId::RevokeSent),
+            Some(PhaseId::RevokeResponse),
+        ],
+        Request::GetReplicaList { .. } => [
+            Some(PhaseId::GetQueryBefore),
+            Some(PhaseId::GetQuerySent),
+            Some(PhaseId::GetQueryResponse),
+        ],
+        _ => [None; 3],
+    };
+    CallPhases {
+        before,
+        sent,
+        response,
+    }
+}
+
 impl Operation for Single {
     fn begin(&mut self, _now: Clocks) -> Want {
         Want::Call(Call {
             request: self.request.clone(),
             fence: self.fence,
-            phases: CallPhases::default(),
+            phases: phases_of(&self.request),
         })
     }
 

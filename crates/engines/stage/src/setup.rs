@@ -72,6 +72,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         master_frozen: false,
         messages: BTreeMap::new(),
         transfers: BTreeMap::new(),
+        past_transfers: BTreeMap::new(),
         running: BTreeMap::new(),
         repeaters: Vec::new(),
         comebacks: Vec::new(),

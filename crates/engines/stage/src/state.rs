@@ -57,6 +57,8 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) master_frozen: bool,
     pub(crate) messages: BTreeMap<u64, Message>,
     pub(crate) transfers: BTreeMap<u64, Transfer>,
+    /// Transfers that are over for their client; an owner may still have a line about them.
+    pub(crate) past_transfers: BTreeMap<u64, Transfer>,
     pub(crate) running: BTreeMap<u64, Running>,
     pub(crate) repeaters: Vec<Repeater>,
     pub(crate) comebacks: Vec<(Span, String)>,

@@ -207,7 +207,7 @@ impl<P: Ports> Stage<'_, P> {
             return self.end_transfer(id, false, "closed: no acknowledgement", Err(MoveFailure::Closed));
         }
         // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
-        let waiter = self.transfers.remove(&id).and_then(|transfer| transfer.waiter);
+        let waiter = self.retire(id);
         if let Some(operation) = waiter.and_then(|running| self.running.get_mut(&running)) {
             operation.transfer = None;
         }
@@ -227,6 +227,14 @@ impl<P: Ports> Stage<'_, P> {
         self.ports.close_transfer(id, complete, how)?;
         self.log_owners()?;
         self.forget_transfer(id, result)
+    }
+
+    /// The transfer is over for its client. Says which operation waited for it.
+    fn retire(&mut self, id: u64) -> Option<u64> {
+        let transfer = self.transfers.remove(&id)?;
+        let waiter = transfer.waiter;
+        self.past_transfers.insert(id, transfer);
+        waiter
     }
 
     fn forget_transfer(&mut self, id: u64, result: Result<(), MoveFailure>) -> Staged<()> {
@@ -266,7 +274,7 @@ impl<P: Ports> Stage<'_, P> {
         for id in ids {
             self.ports.close_transfer(id, false, how)?;
             self.log_owners()?;
-            self.transfers.remove(&id);
+            self.retire(id);
         }
         Ok(())
     }

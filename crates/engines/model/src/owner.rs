@@ -1,0 +1,131 @@
+//! The memory of the nodes, with the log that each owner keeps of transfers.
+
+use moonquake_stage::{OwnerEvent, OwnerSeen, TransferSpec};
+use moonquake_witness::Region;
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+struct Node {
+    base: u64,
+    memory: Region,
+}
+
+#[derive(Debug)]
+struct Open {
+    node: String,
+    offset: u64,
+    size: u64,
+    moved: u64,
+}
+
+/// All nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Owners {
+    nodes: BTreeMap<String, Node>,
+    open: BTreeMap<u64, Open>,
+    log: Vec<OwnerSeen>,
+}
+
+impl Owners {
+    pub(crate) fn start(&mut self, node: &str, base: u64, size: u64) {
+        self.nodes.insert(
+            node.to_owned(),
+            Node {
+                base,
+                memory: Region::new(size),
+            },
+        );
+    }
+
+    pub(crate) fn kill(&mut self, node: &str) {
+        self.nodes.remove(node);
+    }
+
+    fn say(&mut self, transfer: u64, event: OwnerEvent) {
+        self.log.push(OwnerSeen { transfer, event });
+    }
+
+    /// Accepts a range that lies inside the node's segment. Mirrors `tcp_transport_session_impl.h`: size 0, an
+    /// overflow and anything outside are refused.
+    pub(crate) fn open(&mut self, spec: &TransferSpec) -> bool {
+        let Some(node) = self.nodes.get(&spec.owner) else {
+            return false;
+        };
+        let offset = spec.address.checked_sub(node.base);
+        let inside = |offset: &u64| {
+            offset
+                .checked_add(spec.size)
+                .is_some_and(|end| spec.size > 0 && end <= node.memory.size())
+        };
+        let Some(offset) = offset.filter(inside) else {
+            return false;
+        };
+        let open = Open {
+            node: spec.owner.clone(),
+            offset,
+            size: spec.size,
+            moved: 0,
+        };
+        self.open.insert(spec.id, open);
+        self.say(
+            spec.id,
+            OwnerEvent::Opened {
+                write: spec.write,
+                offset,
+                size: spec.size,
+            },
+        );
+        true
+    }
+
+    pub(crate) fn write(&mut self, transfer: u64, bytes: &[u8]) -> bool {
+        let Some(open) = self.open.get_mut(&transfer) else {
+            return false;
+        };
+        let Some(node) = self.nodes.get_mut(&open.node) else {
+            return false;
+        };
+        let from = open.moved;
+        if node.memory.write(open.offset + from, bytes).is_err() {
+            return false;
+        }
+        open.moved += bytes.len() as u64;
+        let to = open.moved;
+        self.say(transfer, OwnerEvent::Moved { from, to });
+        true
+    }
+
+    pub(crate) fn read(&mut self, transfer: u64, len: u64) -> Option<Vec<u8>> {
+        let open = self.open.get_mut(&transfer)?;
+        let node = self.nodes.get(&open.node)?;
+        let from = open.moved;
+        let bytes = node.memory.read(open.offset + from, len).ok()?;
+        open.moved += len;
+        let to = open.moved;
+        self.say(transfer, OwnerEvent::Moved { from, to });
+        Some(bytes)
+    }
+
+    /// Ends a transfer. True if it is complete and the owner says so.
+    pub(crate) fn close(&mut self, transfer: u64, complete: bool, how: &str) -> bool {
+        let Some(open) = self.open.remove(&transfer) else {
+            return false;
+        };
+        let acknowledged = complete && open.moved == open.size && self.nodes.contains_key(&open.node);
+        let how = if complete && !acknowledged {
+            "closed: no acknowledgement"
+        } else {
+            how
+        };
+        self.say(transfer, OwnerEvent::Closed { how: how.to_owned() });
+        acknowledged
+    }
+
+    pub(crate) fn drain(&mut self) -> Vec<OwnerSeen> {
+        std::mem::take(&mut self.log)
+    }
+
+    pub(crate) fn peek(&self, node: &str, offset: u64, len: u64) -> Option<Vec<u8>> {
+        self.nodes.get(node)?.memory.read(offset, len).ok()
+    }
+}

@@ -1,0 +1,216 @@
+//! The ports of the stage, filled with the Rust master and plain memory.
+
+use crate::link::Link;
+use crate::owner::Owners;
+use moonquake_clock::{Clocks, Thread};
+use moonquake_evidence::{Baseline, Range, State};
+use moonquake_master::{Master, MasterConfig};
+use moonquake_protocol::{ErrorCode, Request};
+use moonquake_scenario::EngineError;
+use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+
+pub(crate) struct ModelPorts {
+    config: MasterConfig,
+    master: Option<Master>,
+    clocks: Clocks,
+    /// What the master's clock showed when it last looked.
+    read: Clocks,
+    link: Link,
+    owners: Owners,
+    instance: u32,
+}
+
+impl ModelPorts {
+    pub(crate) fn new(config: MasterConfig) -> Result<ModelPorts, EngineError> {
+        let clocks = moonquake_stage::start_clocks();
+        let master = new_master(&config, clocks)?;
+        Ok(ModelPorts {
+            config,
+            master: Some(master),
+            clocks,
+            read: clocks,
+            link: Link::default(),
+            owners: Owners::default(),
+            instance: 1,
+        })
+    }
+
+    fn master(&mut self) -> PortResult<&mut Master> {
+        self.master
+            .as_mut()
+            .ok_or_else(|| PortError::new("the master is down"))
+    }
+}
+
+fn new_master(config: &MasterConfig, now: Clocks) -> PortResult<Master> {
+    Master::new(config.clone(), now).map_err(PortError::new)
+}
+
+impl Ports for ModelPorts {
+    fn baseline(&self, baseline: &mut Baseline) {
+        baseline.versions.insert(
+            "master".to_owned(),
+            format!("moonquake-master {}", env!("CARGO_PKG_VERSION")),
+        );
+    }
+
+    fn sight(&self) -> Sight {
+        let all = ["client write", "client read", "transport write", "transport read"];
+        Sight {
+            witness: "model regions".to_owned(),
+            sees: all.map(str::to_owned).to_vec(),
+            blind: Vec::new(),
+        }
+    }
+
+    fn set_master_clocks(&mut self, now: Clocks) -> PortResult<()> {
+        self.clocks = now;
+        Ok(())
+    }
+
+    fn read_master_clocks(&mut self) -> PortResult<Clocks> {
+        Ok(self.read)
+    }
+
+    fn tick(&mut self, thread: Thread) -> PortResult<()> {
+        let now = self.clocks;
+        self.read = now;
+        self.master()?.tick(now, thread);
+        Ok(())
+    }
+
+    fn observe(&mut self) -> PortResult<State> {
+        // An observer's request makes the master look at its clock, as the admin endpoint of the real one does.
+        self.read = self.clocks;
+        let master = self.master()?;
+        master.settle_cleanup();
+        let view = master.view();
+        let range = |place: moonquake_master::Place| Range {
+            segment: place.segment,
+            offset: place.offset,
+            size: place.size,
+        };
+        Ok(State {
+            allocated_bytes: view.allocated_bytes,
+            capacity_bytes: view.capacity_bytes,
+            keys: view
+                .keys
+                .into_iter()
+                .map(|(key, at)| (key, at.into_iter().map(range).collect()))
+                .collect(),
+            segments: view.segments,
+        })
+    }
+
+    fn kill_master(&mut self) -> PortResult<String> {
+        self.master = None;
+        Ok(format!("instance {} is gone", self.instance))
+    }
+
+    fn start_master(&mut self) -> PortResult<String> {
+        self.master = Some(new_master(&self.config, self.clocks)?);
+        self.instance += 1;
+        Ok(format!("instance {}", self.instance))
+    }
+
+    fn send(
+        &mut self,
+        actor: &str,
+        message: u64,
+        request: &Request,
+        fence: Option<u64>,
+    ) -> PortResult<Vec<Seen>> {
+        Ok(self.link.send(actor, message, request, fence))
+    }
+
+    fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        let (now, link) = (self.clocks, &self.link);
+        let Some(carried) = link.get(message).cloned() else {
+            return Ok(Vec::new());
+        };
+        self.read = now;
+        let answer = self.master()?.handle(now, &carried.request, carried.fence);
+        Ok(self.link.handled(message, answer))
+    }
+
+    fn repeat(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        let Some(carried) = self.link.get(message).cloned() else {
+            return Ok(Vec::new());
+        };
+        let now = self.clocks;
+        let answer = self.master()?.handle(now, &carried.request, carried.fence);
+        Ok(self.link.handled_again(message, answer))
+    }
+
+    fn deliver(&mut self, message: u64) -> PortResult<Delivery> {
+        let (answer, seen) = self.link.deliver(message);
+        Ok(Delivery { answer, seen })
+    }
+
+    fn answer_with(&mut self, message: u64, code: ErrorCode) -> PortResult<Vec<Seen>> {
+        let Some(carried) = self.link.get(message) else {
+            return Ok(Vec::new());
+        };
+        let answer = moonquake_master::refuse(&carried.request, code);
+        self.link.replace_answer(message, answer);
+        Ok(Vec::new())
+    }
+
+    fn lose(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        Ok(self.link.lose(message))
+    }
+
+    fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        Ok(self.link.cut(message))
+    }
+
+    fn abandon(&mut self, message: u64) -> PortResult<()> {
+        self.link.abandon(message);
+        Ok(())
+    }
+
+    fn close_link(&mut self, actor: &str) -> PortResult<usize> {
+        Ok(self.link.close(actor))
+    }
+
+    fn start_owner(&mut self, node: &str, base: u64, size: u64) -> PortResult<String> {
+        self.owners.start(node, base, size);
+        Ok(format!("{node}.model"))
+    }
+
+    fn kill_owner(&mut self, node: &str) -> PortResult<()> {
+        self.owners.kill(node);
+        Ok(())
+    }
+
+    fn freeze_owner(&mut self, _node: &str, _frozen: bool) -> PortResult<()> {
+        // The stage moves nothing to or from a frozen node; plain memory has nothing to stop.
+        Ok(())
+    }
+
+    fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool> {
+        Ok(self.owners.open(spec))
+    }
+
+    fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool> {
+        Ok(self.owners.write(transfer, bytes))
+    }
+
+    fn read_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        Ok(self.owners.read(transfer, len))
+    }
+
+    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
+        Ok(self.owners.close(transfer, complete, how))
+    }
+
+    fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {
+        Ok(self.owners.drain())
+    }
+
+    fn peek(&mut self, node: &str, offset: u64, len: u64) -> PortResult<Vec<u8>> {
+        self.owners
+            .peek(node, offset, len)
+            .ok_or_else(|| PortError::new(format!("{node} has no such bytes")))
+    }
+}

@@ -1,0 +1,161 @@
+//! The ports of the stage, filled with a real master and real sockets.
+
+use super::links::Links;
+use super::observe::observe;
+use super::owners::Owners;
+use crate::process::MasterProcess;
+use moonquake_clock::{Clocks, Thread};
+use moonquake_evidence::{Baseline, State};
+use moonquake_net::Net;
+use moonquake_protocol::{ErrorCode, Request};
+use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+
+pub(crate) struct RealPorts {
+    process: MasterProcess,
+    links: Links,
+    owners: Owners,
+}
+
+impl RealPorts {
+    pub(crate) fn new(process: MasterProcess, net: Net) -> RealPorts {
+        RealPorts {
+            process,
+            links: Links::new(net.clone()),
+            owners: Owners::new(net),
+        }
+    }
+}
+
+impl Ports for RealPorts {
+    fn baseline(&self, baseline: &mut Baseline) {
+        let hash = crate::process::release::MASTER_SHA256;
+        let master = format!("mooncake_master {}", crate::process::release::VERSION);
+        baseline.versions.insert("master".to_owned(), master);
+        baseline
+            .versions
+            .insert("master sha256".to_owned(), hash.to_owned());
+    }
+
+    fn sight(&self) -> Sight {
+        let all = ["client write", "client read", "transport write", "transport read"];
+        Sight {
+            witness: "owner log and client buffers".to_owned(),
+            sees: all.map(str::to_owned).to_vec(),
+            blind: Vec::new(),
+        }
+    }
+
+    fn set_master_clocks(&mut self, now: Clocks) -> PortResult<()> {
+        self.process.set_clocks(now);
+        Ok(())
+    }
+
+    fn read_master_clocks(&mut self) -> PortResult<Clocks> {
+        let served = self.process.served();
+        Ok(Clocks {
+            realtime: served.realtime.last,
+            monotonic: served.monotonic.last,
+        })
+    }
+
+    fn tick(&mut self, thread: Thread) -> PortResult<()> {
+        self.process.tick(thread).map(|_| ()).map_err(PortError::new)
+    }
+
+    fn observe(&mut self) -> PortResult<State> {
+        observe(&self.process, &self.owners)
+    }
+
+    fn kill_master(&mut self) -> PortResult<String> {
+        self.process
+            .kill()
+            .map(|status| format!("its process ended: {status}"))
+            .map_err(PortError::new)
+    }
+
+    fn start_master(&mut self) -> PortResult<String> {
+        self.process.restart().map_err(PortError::new)?;
+        self.links.reconnect(self.process.rpc_addr())?;
+        Ok("a new process answers".to_owned())
+    }
+
+    fn send(
+        &mut self,
+        actor: &str,
+        message: u64,
+        request: &Request,
+        _fence: Option<u64>,
+    ) -> PortResult<Vec<Seen>> {
+        // The wire has no room for a fence; the real master has the quirk.
+        self.links.send(self.process.rpc_addr(), actor, message, request)
+    }
+
+    fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.links.handle(message)
+    }
+
+    fn repeat(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.links.repeat(message)
+    }
+
+    fn deliver(&mut self, message: u64) -> PortResult<Delivery> {
+        self.links.deliver(message)
+    }
+
+    fn answer_with(&mut self, message: u64, code: ErrorCode) -> PortResult<Vec<Seen>> {
+        self.links.answer_with(message, code).map(|()| Vec::new())
+    }
+
+    fn lose(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.links.lose(message)
+    }
+
+    fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.links.cut(message)
+    }
+
+    fn abandon(&mut self, message: u64) -> PortResult<()> {
+        self.links.abandon(message)
+    }
+
+    fn close_link(&mut self, actor: &str) -> PortResult<usize> {
+        self.links.close(actor)
+    }
+
+    fn start_owner(&mut self, node: &str, base: u64, size: u64) -> PortResult<String> {
+        self.owners.start(node, base, size)
+    }
+
+    fn kill_owner(&mut self, node: &str) -> PortResult<()> {
+        self.owners.kill(node)
+    }
+
+    fn freeze_owner(&mut self, node: &str, frozen: bool) -> PortResult<()> {
+        self.owners.freeze(node, frozen);
+        Ok(())
+    }
+
+    fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool> {
+        self.owners.open(spec)
+    }
+
+    fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool> {
+        self.owners.write(transfer, bytes)
+    }
+
+    fn read_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        self.owners.read(transfer, len)
+    }
+
+    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
+        self.owners.close(transfer, complete, how)
+    }
+
+    fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {
+        Ok(self.owners.log())
+    }
+
+    fn peek(&mut self, node: &str, offset: u64, len: u64) -> PortResult<Vec<u8>> {
+        self.owners.peek(node, offset, len)
+    }
+}
