@@ -37,6 +37,8 @@ MASTER = Path("mooncake") / "mooncake_master"
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 MEMBERS = re.compile(r"mooncake/mooncake_master|mooncake_transfer_engine_non_cuda\.libs/[^/]+")
 NETWORK_LIMIT_S = 600
+# What pip and apt say when nobody answers.
+OFFLINE = re.compile(r"NewConnectionError|ConnectTimeout|name resolution|Could not resolve|Could not connect|unreachable|ProxyError")
 
 # Which Debian packages have a library. Names differ between releases; the first that apt knows is taken.
 PACKAGES = {
@@ -50,7 +52,7 @@ PACKAGES = {
     "libgcc_s.so.1": ["libgcc-s1"],
 }
 INSTALL = [
-    ("apt-get", "apt-get install libibverbs1 librdmacm1 libcurl4 libnuma1"),
+    ("apt-get", "apt-get update && apt-get install libibverbs1 librdmacm1 libcurl4 libnuma1"),
     ("dnf", "dnf install libibverbs librdmacm libcurl numactl-libs"),
     ("zypper", "zypper install libibverbs1 librdmacm1 libcurl4 libnuma1"),
     ("pacman", "pacman -S rdma-core curl numactl"),
@@ -212,8 +214,9 @@ def download(scratch):
     if code != 0 or len(found) != 1:
         if "No space left" in text:
             raise OSError(errno.ENOSPC, "No space left on device", str(folder))
+        reason = "no connection to its package index" if OFFLINE.search(text) else last_line(text)
         raise Problem("pip could not fetch {}: {}. Cure: connect this machine to its package index, or name the wheel in "
-                      "MOONQUAKE_WHEEL, or set MOONQUAKE_NO_REAL=1".format(REQUIREMENT, last_line(text)))
+                      "MOONQUAKE_WHEEL, or set MOONQUAKE_NO_REAL=1".format(REQUIREMENT, reason))
     return found[0]
 
 
@@ -292,8 +295,8 @@ def fetch_packages(wanted, folder):
     if reason:
         code, text = run(["apt-get", "update", "--quiet"] + fresh_lists, dict(os.environ))
         reason = download_packages(fresh_lists, wanted)
-        if reason and code != 0:
-            reason = last_line(text)
+        if reason and (code != 0 or OFFLINE.search(text)):
+            reason = "no connection to the package index of apt" if OFFLINE.search(text) else last_line(text)
     if reason:
         return None, reason
     for package in sorted(archives.glob("*.deb")):

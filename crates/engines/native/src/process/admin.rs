@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn metrics_are_read_with_their_labels() {
-        let text = b"HTTP/1.1 200 OK\r\ncontent-length: 52\r\n\r\n# HELP x y\nmaster_allocated_bytes 4096\nx{le=\"1 2\"} 3\n";
+        let text = b"HTTP/1.1 200 OK\r\ncontent-length: 53\r\n\r\n# HELP x y\nmaster_allocated_bytes 4096\nx{le=\"1 2\"} 3\n";
         let metrics = answering(text).metrics().expect("metrics");
         assert_eq!(metrics.allocated_bytes(), 4_096);
         assert_eq!(metrics.count("x{le=\"1 2\"}"), 3);

@@ -16,14 +16,17 @@ pub enum ProcessError {
 
     /// The unpacked release was not found.
     #[error(
-        "the Mooncake release {version} is not unpacked: looked in {}. Cure: run `{cure}` in the workspace, or name its folder in {variable}",
-        list(looked_in)
+        "the Mooncake release {version} is not unpacked: looked in {}.{} Cure: run `{cure}` in the workspace, or name its folder in {variable}",
+        list(looked_in),
+        problem.as_ref().map(|problem| format!(" Fetching it failed: {problem}")).unwrap_or_default()
     )]
     ReleaseMissing {
         /// The pinned version.
         version: &'static str,
         /// Folders looked into, in order.
         looked_in: Vec<PathBuf>,
+        /// Why the setup script could not fetch it, if it was run for this test and has failed.
+        problem: Option<String>,
         /// Command that unpacks it.
         cure: &'static str,
         /// Variable that names the folder.

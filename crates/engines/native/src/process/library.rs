@@ -10,7 +10,7 @@ pub const VARIABLE: &str = "MOONQUAKE_CLOCKPAGE";
 
 /// Finds the preload library: beside this executable, then in the `deps` folder of its profile, then by [`VARIABLE`].
 ///
-/// `cargo build` and `cargo nextest run` build it with the rest of the workspace; `cargo run -p moonquake` does not.
+/// Cargo builds it into `deps` together with whatever depends on this crate.
 pub fn locate() -> Result<PathBuf, ProcessError> {
     let executable = std::env::current_exe().map_err(ProcessError::io("find this executable"))?;
     locate_for(

@@ -13,6 +13,8 @@ pub const VERSION: &str = "0.3.13.post1";
 pub const FOLDER: &str = "mooncake-0.3.13.post1";
 /// Variable that names the folder of the unpacked release.
 pub const VARIABLE: &str = "MOONQUAKE_RELEASE_DIR";
+/// Variable in which the setup script of a test run tells why it could not fetch the release.
+pub const PROBLEM_VARIABLE: &str = "MOONQUAKE_RELEASE_PROBLEM";
 /// Command that unpacks it.
 pub const CURE: &str = "python3 .config/fetch-release.py";
 /// Hash of the master's binary in that release.
@@ -39,25 +41,14 @@ impl Release {
                 return Release::at(root);
             }
         }
-        Err(ProcessError::ReleaseMissing {
-            version: VERSION,
-            looked_in: candidates,
-            cure: CURE,
-            variable: VARIABLE,
-        })
+        Err(missing(candidates))
     }
 
     /// The release unpacked in `root`.
     pub fn at(root: &Path) -> Result<Release, ProcessError> {
         let master = root.join("mooncake").join("mooncake_master");
         if !root.is_dir() {
-            let looked_in = vec![root.to_owned()];
-            return Err(ProcessError::ReleaseMissing {
-                version: VERSION,
-                looked_in,
-                cure: CURE,
-                variable: VARIABLE,
-            });
+            return Err(missing(vec![root.to_owned()]));
         }
         if !master.is_file() {
             return Err(ProcessError::ReleaseIncomplete {
@@ -97,6 +88,16 @@ impl Release {
     /// Folder with the system libraries that this machine lacks; none if it has them all.
     pub fn system_libraries(&self) -> Option<&Path> {
         self.system.as_deref()
+    }
+}
+
+fn missing(looked_in: Vec<PathBuf>) -> ProcessError {
+    ProcessError::ReleaseMissing {
+        version: VERSION,
+        looked_in,
+        problem: std::env::var(PROBLEM_VARIABLE).ok(),
+        cure: CURE,
+        variable: VARIABLE,
     }
 }
 
