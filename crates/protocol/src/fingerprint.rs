@@ -201,77 +201,65 @@ pub enum Mismatch {
 pub fn probes(client_id: Uuid) -> [Probe; 6] {
     let key = || PROBE_KEY.to_owned();
     let tenant_id = || TENANT.to_owned();
-    let probe = |step, compares, wanted, request| Probe {
+    // Refused for its empty key.
+    let put_start = Request::PutStart {
+        client_id,
+        key: String::new(),
+        slice_length: 1,
+        config: ReplicateConfig::default(),
+        tenant_id: tenant_id(),
+    };
+    // Refused for its size of 0.
+    let segment = Segment {
+        id: client_id,
+        name: key(),
+        base: 1 << 32,
+        ..Segment::default()
+    };
+    let put_end = Request::PutEnd {
+        client_id,
+        object_meta: ObjectMeta {
+            key: key(),
+            object_checksum: None,
+        },
+        replica_type: ReplicaType::All,
+        tenant_id: tenant_id(),
+    };
+    let (invalid, missing) = (
+        Wanted::Error(ErrorCode::InvalidParams),
+        Wanted::Error(ErrorCode::ObjectNotFound),
+    );
+    let probe = |step, compares, wanted: &Wanted, request| Probe {
         step,
         request,
         compares,
-        wanted,
+        wanted: wanted.clone(),
+    };
+    let exist_key = Request::ExistKey {
+        key: key(),
+        tenant_id: tenant_id(),
+    };
+    let get_replica_list = Request::GetReplicaList {
+        key: key(),
+        tenant_id: tenant_id(),
     };
     [
         probe(
             1,
             "the version text",
-            Wanted::Text(SERVICE_VERSION),
+            &Wanted::Text(SERVICE_VERSION),
             Request::ServiceReady {},
         ),
-        probe(
-            2,
-            "tenants (since 0.3.12)",
-            Wanted::AnyAnswer,
-            Request::ExistKey {
-                key: key(),
-                tenant_id: tenant_id(),
-            },
-        ),
-        probe(
-            3,
-            "ReplicateConfig",
-            Wanted::Error(ErrorCode::InvalidParams),
-            Request::PutStart {
-                client_id,
-                key: String::new(),
-                slice_length: 1,
-                config: ReplicateConfig::default(),
-                tenant_id: tenant_id(),
-            },
-        ),
+        probe(2, "tenants (since 0.3.12)", &Wanted::AnyAnswer, exist_key),
+        probe(3, "ReplicateConfig", &invalid, put_start),
         probe(
             4,
             "Segment",
-            Wanted::Error(ErrorCode::InvalidParams),
-            Request::MountSegment {
-                segment: Segment {
-                    id: client_id,
-                    name: key(),
-                    base: 1 << 32,
-                    ..Segment::default()
-                },
-                client_id,
-            },
+            &invalid,
+            Request::MountSegment { segment, client_id },
         ),
-        probe(
-            5,
-            "GetReplicaListResponse",
-            Wanted::Error(ErrorCode::ObjectNotFound),
-            Request::GetReplicaList {
-                key: key(),
-                tenant_id: tenant_id(),
-            },
-        ),
-        probe(
-            6,
-            "ObjectMeta",
-            Wanted::Error(ErrorCode::ObjectNotFound),
-            Request::PutEnd {
-                client_id,
-                object_meta: ObjectMeta {
-                    key: key(),
-                    object_checksum: None,
-                },
-                replica_type: ReplicaType::All,
-                tenant_id: tenant_id(),
-            },
-        ),
+        probe(5, "GetReplicaListResponse", &missing, get_replica_list),
+        probe(6, "ObjectMeta", &missing, put_end),
     ]
 }
 

@@ -247,3 +247,28 @@ fn the_first_wrong_byte_is_named() {
         Err(DecodeError::LiteralEnd { offset: 5 })
     );
 }
+
+/// A count that nothing stands behind: the items take no byte each.
+#[test]
+fn items_without_size_are_counted() {
+    let vector_of_void = |count: u8| [&[0x84, 0xfa, 0][..], &[count]].concat();
+    let tag = TypeTag::new(vec![0x84, 0xfa]);
+    let message = |count| {
+        [
+            &(tag.hash() | 1).to_le_bytes()[..],
+            &[0b100],
+            &vector_of_void(count),
+        ]
+        .concat()
+    };
+    let few = DynamicMessage::decode(&message(60)).unwrap();
+    assert_eq!(few.encode().unwrap(), message(60));
+    let many = DynamicMessage::decode(&message(255)).unwrap_err();
+    assert_eq!(
+        many,
+        DecodeError::TooManyValues {
+            offset: 9,
+            limit: 100
+        }
+    );
+}

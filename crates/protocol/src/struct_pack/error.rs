@@ -116,12 +116,10 @@ pub enum DecodeError {
         limit: usize,
     },
     /// Few bytes stand for very many values (items without size); to hold them would take too much memory.
-    #[error("at byte {offset}: {length} bytes stand for more than {limit} values")]
+    #[error("at byte {offset}: the bytes so far stand for more than {limit} values")]
     TooManyValues {
         /// Where the limit was passed.
         offset: usize,
-        /// Length of the message in bytes.
-        length: usize,
         /// The limit.
         limit: usize,
     },

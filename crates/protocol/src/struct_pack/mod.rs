@@ -8,16 +8,12 @@ mod dynamic;
 mod error;
 mod message;
 mod traits;
-mod types;
-mod value;
 mod wire;
 
-pub use dynamic::{DynamicMessage, ValueMismatch};
+pub use dynamic::{DynamicMessage, Plain, Type, Value, ValueMismatch};
 pub use error::DecodeError;
 pub use message::{Literal, TypeTag, decode_message, encode_message, peek_type_hash};
 pub use traits::StructPack;
-pub use types::{Plain, Type};
-pub use value::Value;
 pub use wire::{Reader, Width, Writer};
 
 pub(crate) use message::{Prefix, encode_message_into};

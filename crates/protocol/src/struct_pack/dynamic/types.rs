@@ -1,9 +1,9 @@
 //! Types read from a literal. Mirrors `struct_pack` `type_id.hpp` and `type_calculate.hpp:get_type_literal`.
 
-use super::{DecodeError, TypeTag};
+use crate::struct_pack::{DecodeError, TypeTag};
 
 /// How deep types and values may lie inside each other. The deepest type of the store has 6 levels.
-pub(crate) const DEPTH_MAX: usize = 64;
+pub(super) const DEPTH_MAX: usize = 64;
 
 /// The byte that ends a struct or a variant.
 const END: u8 = 0xff;
@@ -65,7 +65,7 @@ macro_rules! plain_types {
             }
 
             /// Size in bytes, which is the alignment as well; 0 for the varints, whose size varies.
-            pub(crate) fn bytes(self) -> u64 {
+            pub(super) fn bytes(self) -> u64 {
                 match self { $(Plain::$name => $bytes,)* }
             }
         }
@@ -172,14 +172,15 @@ impl Type {
     }
 
     /// Size and alignment in bytes of a type that is copied as memory; `None` if it cannot be.
-    pub(crate) fn memory_layout(&self) -> Option<(u64, u64)> {
+    pub(super) fn memory_layout(&self) -> Option<(u64, u64)> {
         match self {
             Type::Plain(plain) if plain.bytes() > 0 => Some((plain.bytes(), plain.bytes())),
             Type::Array(item, length) => {
                 let (bytes, align) = item.memory_layout()?;
                 Some((bytes.checked_mul(*length)?, align))
             }
-            Type::Copied { fields, pack, align } => {
+            // A member at least: C++ gives an empty struct a byte that no literal speaks of.
+            Type::Copied { fields, pack, align } if !fields.is_empty() => {
                 let align = u64::from(*align);
                 let mut end: u64 = 0;
                 for field in fields {
@@ -416,6 +417,7 @@ mod tests {
             (&[0x80, 0x0d], "names no type"),
             (&[0x01, 0x01], "after the type"),
             (&[0x81, 0x06, 0x81], "array of nothing"),
+            (&[0xfd, 0x89, 0x89, 0xff], "copied as memory"),
             (&[0x81, 0x06, 0x04, 0x81], "superfluous zero"),
             (&[0x81, 0x06, 0x80, 0x82], "names no type"),
             (&[0x86, 0xff], "1 to 255"),

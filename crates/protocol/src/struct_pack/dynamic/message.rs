@@ -1,8 +1,10 @@
 //! Messages of any type, read by the literal they carry.
 
-use super::message::{Prefix, hex};
-use super::value::{Budget, Decoder, encode_value};
-use super::{DecodeError, Literal, Reader, Type, Value, Width, Writer};
+use super::decode::Decoder;
+use super::encode::Encoder;
+use super::{Type, Value};
+use crate::struct_pack::message::{Prefix, hex};
+use crate::struct_pack::{DecodeError, Literal, Reader, Width, Writer};
 
 /// The value does not have the shape of the type it was given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,20 +54,16 @@ impl DynamicMessage {
 
     fn decode_value(bytes: &[u8], prefix: &Prefix<'_>, ty: Type) -> Result<Self, DecodeError> {
         prefix.check(&ty.tag())?;
-        let mut decoder = Decoder {
-            reader: Reader::at(bytes, prefix.value_offset, prefix.width),
-            budget: Budget::for_message(bytes),
-        };
-        let value = decoder.value(&ty, None, 0)?;
-        let reader = decoder.reader;
+        let mut decoder = Decoder::new(Reader::at(bytes, prefix.value_offset, prefix.width));
+        let value = decoder.value(&ty, None)?;
         let mut compatible = Vec::new();
         if let Some((_, total)) = prefix.total_bytes {
             // `Prefix::read` has checked that the message is that long.
             let end = usize::try_from(total).unwrap_or(bytes.len());
-            let fields = bytes.get(reader.position()..end).ok_or(DecodeError::Truncated {
+            let fields = bytes.get(decoder.position()..end).ok_or(DecodeError::Truncated {
                 offset: prefix.value_offset,
                 what: "the value",
-                needed: (reader.position() - prefix.value_offset) as u64,
+                needed: (decoder.position() - prefix.value_offset) as u64,
                 left: end.saturating_sub(prefix.value_offset),
             })?;
             compatible = fields.to_vec();
@@ -93,9 +91,11 @@ impl DynamicMessage {
         loop {
             let mut value = Vec::new();
             let mut writer = Writer::new(&mut value, width);
-            encode_value(&self.ty, None, 0, &self.value, &mut writer).ok_or_else(|| ValueMismatch {
-                literal: hex(&self.ty.literal()),
-            })?;
+            Encoder::new(&mut writer)
+                .value(&self.ty, None, &self.value)
+                .ok_or_else(|| ValueMismatch {
+                    literal: hex(&self.ty.literal()),
+                })?;
             let needed = writer.needed_width();
             if needed <= width {
                 return Ok(self.assemble(width, &value));
