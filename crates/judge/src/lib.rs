@@ -1,1 +1,68 @@
-//! moonquake-judge
+//! Expectations and invariants become a verdict. The judge sees the plan and the evidence, and never an engine.
+//!
+//! [`judge`] proves the injection from observers other than the injector, weighs every expectation and check of the
+//! timeline and all eight invariants, answers whether the watched buffers were still touched, and compares the outcome
+//! with what the file claims. Every statement it makes is a [`Cited`] one: it names the events that show it.
+
+mod attempts;
+mod buffer;
+mod check;
+mod cited;
+mod claim;
+mod expect;
+mod instant;
+mod invariant;
+mod judgement;
+mod lease;
+mod outcome;
+mod proof;
+mod rpc;
+mod view;
+
+pub use cited::Cited;
+pub use invariant::INVARIANTS;
+pub use judgement::{BufferAnswer, Claim, Finding, Judgement, NameAnswer, Proof, Status, Touch, Touched};
+
+use moonquake_evidence::Evidence;
+use moonquake_faults::Profile;
+use moonquake_scenario::{EngineKind, Plan, Verdict};
+use view::View;
+
+/// Judges one run of a plan.
+pub fn judge(plan: &Plan, evidence: &Evidence, profile: Profile, engine: EngineKind) -> Judgement {
+    let view = View::new(plan, &evidence.events);
+    let (proof, expectations, invariants, buffer) = view.as_ref().map_or_else(Default::default, |view| {
+        (
+            proof::prove(view),
+            expect::findings(view),
+            invariant::findings(view),
+            buffer::answer(view),
+        )
+    });
+    let all_fine = expectations
+        .iter()
+        .chain(&invariants)
+        .all(|finding| finding.status.is_fine());
+    let verdict = if !proof.proven {
+        Verdict::NotReproduced
+    } else if all_fine {
+        Verdict::Holds
+    } else {
+        Verdict::Violated
+    };
+    let outcome = claim::Outcome {
+        verdict,
+        proof: &proof,
+        findings: expectations.iter().chain(&invariants).collect(),
+    };
+    let (claim, deviations) = claim::compare(plan, profile, engine, &outcome);
+    Judgement {
+        verdict,
+        proof,
+        expectations,
+        invariants,
+        buffer,
+        claim,
+        deviations,
+    }
+}

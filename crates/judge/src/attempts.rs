@@ -1,0 +1,215 @@
+//! Every attempt to write a key, from the answers of the master that the link saw.
+//!
+//! An attempt begins when a PutStart (or UpsertStart) is handled with success. Upstream knows a write only by key and
+//! client, so what a PutEnd does and whose PutEnd it was are two questions: [`Attempt::fate`] answers the first (the
+//! master's effect, on the key's current attempt), [`Attempt::own_end`] the second (the attempt of the operation that
+//! sent it).
+
+use crate::rpc::{self, Entry, Family};
+use crate::view::{Frame, Pos, View};
+use moonquake_evidence::{Change, Leg, Op, Range};
+use moonquake_scenario::Verb;
+use std::collections::BTreeMap;
+
+/// What became of an attempt at the master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Some PutEnd completed it.
+    Completed(Pos),
+    /// Some PutRevoke ended it.
+    Revoked(Pos),
+    /// A later PutStart took the key.
+    Preempted(Pos),
+}
+
+/// One attempt to write a key.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) key: String,
+    pub(crate) client: String,
+    /// The operation that sent the PutStart.
+    pub(crate) op: Option<Op>,
+    /// Where its PutStart was handled.
+    pub(crate) start: Pos,
+    pub(crate) ranges: Vec<Range>,
+    /// The first success of a PutEnd that its own operation sent.
+    pub(crate) own_end: Option<Pos>,
+    /// What became of it; none while it is unfinished.
+    pub(crate) fate: Option<Fate>,
+    /// Where its completed object was taken away or replaced by the answer of a call.
+    pub(crate) removed: Option<Pos>,
+    /// Where its memory went with the master's state or with the segment.
+    pub(crate) lost: Option<Pos>,
+}
+
+impl Attempt {
+    /// Whether it was begun and not ended, revoked, preempted or lost before `pos`.
+    pub(crate) fn unfinished_at(&self, pos: Pos) -> bool {
+        let over = match self.fate {
+            Some(Fate::Completed(at) | Fate::Revoked(at) | Fate::Preempted(at)) => at < pos,
+            None => false,
+        };
+        self.start < pos && !over && !self.lost_at(pos)
+    }
+
+    /// Whether its memory was gone before `pos`.
+    pub(crate) fn lost_at(&self, pos: Pos) -> bool {
+        self.lost.is_some_and(|at| at < pos)
+    }
+
+    /// Whether one of its ranges overlaps `range`.
+    pub(crate) fn overlaps(&self, range: &Range) -> bool {
+        self.ranges.iter().any(|own| own.overlaps(range))
+    }
+}
+
+/// Every attempt of a run, in the order of their PutStarts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attempts {
+    pub(crate) all: Vec<Attempt>,
+    /// The latest attempt of each key, while the walk goes on.
+    current: BTreeMap<String, usize>,
+}
+
+impl Attempts {
+    /// Reads the attempts out of the record.
+    pub(crate) fn of(view: &View<'_>) -> Attempts {
+        let mut attempts = Attempts::default();
+        let mut handled = view
+            .frames
+            .iter()
+            .filter(|frame| frame.leg == Leg::RequestHandled)
+            .peekable();
+        let restarts: Vec<Pos> = view
+            .changes("master")
+            .filter(|(_, change)| *change == Change::Started)
+            .map(|(pos, _)| pos)
+            .collect();
+        for pos in 0..view.end() {
+            if restarts.contains(&pos) {
+                attempts.forget(pos);
+            }
+            while let Some(frame) = handled.next_if(|frame| frame.pos <= pos) {
+                attempts.handle(view, frame);
+            }
+            if let Ok(index) = view.states.binary_search_by_key(&pos, |(at, _)| *at) {
+                attempts.lose_segments(pos, view.states[index].1);
+            }
+        }
+        attempts
+    }
+
+    /// A new master knows nothing of the old one's attempts.
+    fn forget(&mut self, pos: Pos) {
+        for attempt in &mut self.all {
+            attempt.lost.get_or_insert(pos);
+        }
+        self.current.clear();
+    }
+
+    /// A segment that left takes along what was on it.
+    fn lose_segments(&mut self, pos: Pos, state: &moonquake_evidence::State) {
+        for attempt in &mut self.all {
+            let gone = |range: &Range| !state.segments.contains_key(&range.segment);
+            if !attempt.ranges.is_empty() && attempt.ranges.iter().all(gone) {
+                attempt.lost.get_or_insert(pos);
+            }
+        }
+    }
+
+    fn handle(&mut self, view: &View<'_>, frame: &Frame<'_>) {
+        let Some(family) = rpc::family(frame.rpc) else {
+            return;
+        };
+        for entry in rpc::entries(view, frame) {
+            if !rpc::granted(frame.rpc, entry.code) {
+                continue;
+            }
+            match family {
+                Family::Start => self.begin(frame, entry),
+                Family::End => self.end(view, frame, &entry.key),
+                Family::Revoke => {
+                    if let Some(attempt) = self.current_of(&entry.key)
+                        && attempt.fate.is_none()
+                    {
+                        attempt.fate = Some(Fate::Revoked(frame.pos));
+                    }
+                }
+                Family::Remove => {
+                    if let Some(attempt) = self.current_of(&entry.key) {
+                        attempt.removed.get_or_insert(frame.pos);
+                    }
+                    self.current.remove(&entry.key);
+                }
+                Family::Query | Family::Exist => {}
+            }
+        }
+    }
+
+    fn current_of(&mut self, key: &str) -> Option<&mut Attempt> {
+        self.all.get_mut(*self.current.get(key)?)
+    }
+
+    fn begin(&mut self, frame: &Frame<'_>, entry: Entry<'_>) {
+        if let Some(previous) = self.current_of(&entry.key) {
+            if previous.fate.is_none() {
+                previous.fate = Some(Fate::Preempted(frame.pos));
+            } else {
+                previous.removed.get_or_insert(frame.pos);
+            }
+        }
+        self.current.insert(entry.key.clone(), self.all.len());
+        self.all.push(Attempt {
+            key: entry.key,
+            client: frame.event.actor.clone(),
+            op: frame.event.op,
+            start: frame.pos,
+            ranges: entry.ranges,
+            own_end: None,
+            fate: None,
+            removed: None,
+            lost: None,
+        });
+    }
+
+    fn end(&mut self, view: &View<'_>, frame: &Frame<'_>, key: &str) {
+        if let Some(attempt) = self.current_of(key)
+            && attempt.fate.is_none()
+            && attempt.client == frame.event.actor
+        {
+            attempt.fate = Some(Fate::Completed(frame.pos));
+        }
+        if let Some(owner) = self.owner_of(view, frame, key) {
+            self.all[owner].own_end.get_or_insert(frame.pos);
+        }
+    }
+
+    /// The attempt whose own operation sent this PutEnd: the attempt of the same operation, or, for a call by itself,
+    /// the latest that its client had begun on the key when the call was sent.
+    fn owner_of(&self, view: &View<'_>, frame: &Frame<'_>, key: &str) -> Option<usize> {
+        let op = frame.event.op;
+        let by_itself = op.is_none_or(|op| matches!(view.verb(op), Some(Verb::Rpc(_)) | None));
+        let sent = view
+            .leg(frame.message, Leg::RequestSent)
+            .map_or(frame.pos, |sent| sent.pos);
+        let mut candidates = self.all.iter().enumerate().rev();
+        let found = candidates.find(|(_, attempt)| {
+            attempt.key == key
+                && attempt.client == frame.event.actor
+                && if by_itself {
+                    attempt.start <= sent
+                } else {
+                    attempt.op == op
+                }
+        });
+        found.map(|(index, _)| index)
+    }
+
+    /// The latest attempt of a key that began before `pos`.
+    pub(crate) fn latest(&self, key: &str, pos: Pos) -> Option<&Attempt> {
+        self.all
+            .iter()
+            .rev()
+            .find(|attempt| attempt.key == key && attempt.start < pos)
+    }
+}

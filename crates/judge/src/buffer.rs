@@ -1,0 +1,181 @@
+//! Was the buffer of the failed operation still touched?
+
+use crate::check::{accesses, names, sight};
+use crate::judgement::{BufferAnswer, NameAnswer, Touch, Touched};
+use crate::outcome;
+use crate::proof::death_of;
+use crate::view::{Pos, View};
+use moonquake_evidence::{Kind, Op, Range};
+use std::collections::BTreeMap;
+
+/// Answers for every watched name.
+pub(crate) fn answer(view: &View<'_>) -> BufferAnswer {
+    let failed = failed(view);
+    let failures = failed
+        .iter()
+        .map(|(op, (pos, how))| view.cited(format!("{} {how}", view.op_name(*op)), [*pos]));
+    BufferAnswer {
+        failures: failures.collect(),
+        names: view
+            .plan
+            .watch
+            .iter()
+            .map(|name| of_name(view, name, &failed))
+            .collect(),
+    }
+}
+
+type Failed = BTreeMap<Op, (Pos, String)>;
+
+/// The operations that told of a failure, or whose actor died under them, and where.
+fn failed(view: &View<'_>) -> Failed {
+    let mut failed = Failed::new();
+    for op in view.runs.keys().copied() {
+        let Some(action) = view.action(op) else { continue };
+        let Some(run) = view.runs.get(&op) else { continue };
+        let death = run
+            .began
+            .and_then(|began| death_of(view, action.who.as_deref()?, began));
+        let death = death.filter(|death| run.ended.is_none_or(|ended| *death < ended));
+        match view.ended(op) {
+            Some(ended) if outcome::is_failure(ended.outcome) => {
+                failed.insert(op, (ended.pos, format!("failed with {}", ended.outcome)));
+            }
+            Some(ended) if outcome::is_dead(ended.outcome) => {
+                let pos = death.unwrap_or(ended.pos);
+                failed.insert(op, (pos, "lost its actor".to_owned()));
+            }
+            Some(_) => {}
+            None => {
+                if let Some(pos) = death {
+                    failed.insert(op, (pos, "lost its actor".to_owned()));
+                }
+            }
+        }
+    }
+    failed
+}
+
+fn of_name(view: &View<'_>, name: &str, failed: &Failed) -> NameAnswer {
+    let naming = failed
+        .iter()
+        .find(|(op, _)| view.step(**op).is_some_and(|step| names(step, name)));
+    let (from, since) = match naming {
+        Some((op, (pos, how))) => (*pos, view.cited(format!("{} {how}", view.op_name(*op)), [*pos])),
+        None => match view.injected() {
+            Some(pos) => (pos, view.cited("the fault", [pos])),
+            None => (0, view.cited("the start", [0])),
+        },
+    };
+    let mut late = Vec::new();
+    let mut by_others = Vec::new();
+    for (pos, touch) in touches(view, name) {
+        let own_fill = touch.op.and_then(|op| view.verb(op)) == Some(moonquake_scenario::Verb::Fill);
+        match touch.op.and_then(|op| failed.get(&op)) {
+            Some((end, _)) if pos > *end => late.push(touch),
+            // Nobody knows whose access it was, after a failure: it counts as one of the failed operation.
+            None if touch.op.is_none() && naming.is_some() && pos > from => late.push(touch),
+            _ if pos > from && !own_fill => by_others.push(touch),
+            _ => {}
+        }
+    }
+    let answer = if late.is_empty() {
+        unseen(view, name, from)
+    } else {
+        Touched::Yes { touches: late }
+    };
+    NameAnswer {
+        name: name.to_owned(),
+        since,
+        answer,
+        by_others,
+    }
+}
+
+/// No late access was seen; whether one could have been.
+fn unseen(view: &View<'_>, name: &str, from: Pos) -> Touched {
+    match sight(view, name) {
+        Some((pos, [])) => Touched::No {
+            witness: view.cited(view.events[pos].kind.line(), [pos]),
+        },
+        Some((pos, blind)) => Touched::CouldNotSee {
+            kinds: blind.to_vec(),
+            witness: view.cited(view.events[pos].kind.line(), [pos]),
+        },
+        None => Touched::CouldNotSee {
+            kinds: vec!["every access".to_owned()],
+            witness: view.cited(format!("no witness watches {name}"), [from]),
+        },
+    }
+}
+
+/// Accesses to a name, in order: what the witness saw, and parts of payloads that the owner saw and the witness did not.
+fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
+    let mut all: Vec<(Pos, Touch)> = accesses(view, name)
+        .filter_map(|(pos, op)| match view.events[pos].kind {
+            Kind::Access { write, from, to, .. } => Some((pos, touch(view, pos, op, write, from, to))),
+            _ => None,
+        })
+        .collect();
+    let range = view
+        .bound
+        .get(name)
+        .and_then(|(bound, range)| Some((*bound, (*range)?)));
+    for landed in view.landed() {
+        let seen_there = |write: bool, from: u64, to: u64| {
+            all.iter().any(|(_, touch)| {
+                touch.op == landed.event.op
+                    && touch.at == landed.event.at
+                    && touch.write == write
+                    && touch.from < to
+                    && from < touch.to
+            })
+        };
+        let named = view
+            .transfers
+            .get(&landed.transfer)
+            .is_some_and(|transfer| transfer.buffer == Some(name));
+        let extra = match (&landed.event.kind, range) {
+            (Kind::Payload { from, to, .. }, _) if named && !seen_there(!landed.write, *from, *to) => {
+                Some((!landed.write, *from, *to))
+            }
+            (_, Some((bound, range))) if landed.pos > bound => within(range, landed.range)
+                .filter(|(from, to)| !seen_there(landed.write, *from, *to))
+                .map(|(from, to)| (landed.write, from, to)),
+            _ => None,
+        };
+        if let Some((write, from, to)) = extra {
+            all.push((
+                landed.pos,
+                touch(view, landed.pos, landed.event.op, write, from, to),
+            ));
+        }
+    }
+    all.sort_by_key(|(pos, _)| *pos);
+    all
+}
+
+/// The bytes of `moved` inside `range`, counted from its first byte.
+fn within(range: &Range, moved: &Range) -> Option<(u64, u64)> {
+    range.overlaps(moved).then(|| {
+        let from = moved.offset.max(range.offset) - range.offset;
+        let end = moved
+            .offset
+            .saturating_add(moved.size)
+            .min(range.offset.saturating_add(range.size));
+        (from, end - range.offset)
+    })
+}
+
+fn touch(view: &View<'_>, pos: Pos, op: Option<Op>, write: bool, from: u64, to: u64) -> Touch {
+    let event = &view.events[pos];
+    Touch {
+        who: event.actor.clone(),
+        op,
+        at: event.at,
+        write,
+        from,
+        to,
+        id: event.id,
+    }
+}

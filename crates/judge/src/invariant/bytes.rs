@@ -1,0 +1,251 @@
+//! `bytes-accounted`: allocated bytes are the sum of live, unfinished and quarantined replicas.
+//!
+//! For every state that the observer read, evidence gives two bounds:
+//!
+//! - *lower*: the readable ranges of that state, and every attempt that is unfinished or was preempted and cannot be
+//!   due yet, since its release instant (PutStart + release) lies ahead on the master's own wall clock;
+//! - *upper*: that, and what may still wait for a sweep: attempts that are due, were revoked, or were removed, until an
+//!   eviction round that certainly swept came after they were due.
+//!
+//! A round certainly sweeps when more than the release timeout has passed since the last round that can have swept.
+//! Segments that left, and a master that started anew, take their bytes along. Runs that copy, move, promote or offload
+//! replicas are not judged.
+
+use super::Judged;
+use crate::attempts::{Attempt, Attempts, Fate};
+use crate::lease;
+use crate::rpc;
+use crate::view::{Pos, View};
+use moonquake_evidence::{Change, Kind, Leg, Observer, Range, State};
+
+/// The bounds for one state.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    pub(super) pos: Pos,
+    pub(super) allocated: u64,
+    pub(super) lower: u64,
+    pub(super) upper: u64,
+    /// The attempts, by number, whose bytes can no longer be there.
+    pub(super) freed: Vec<usize>,
+}
+
+/// The accounts of a run; or why it is not judged.
+pub(super) type Accounts = Result<Vec<Account>, (String, Pos)>;
+
+pub(super) fn judge(view: &View<'_>, accounts: &Accounts) -> Judged {
+    let accounts = match accounts {
+        Ok(accounts) => accounts,
+        Err((why, pos)) => return Judged::new(crate::Status::NotApplicable, why.clone(), [*pos]),
+    };
+    let wrong = accounts
+        .iter()
+        .filter(|a| a.allocated < a.lower || a.allocated > a.upper);
+    let failures = wrong
+        .map(|account| {
+            let text = format!(
+                "{} bytes allocated at {}, and replicas account for {} to {}",
+                account.allocated,
+                view.at(account.pos),
+                account.lower,
+                account.upper
+            );
+            (text, vec![account.pos])
+        })
+        .collect();
+    let places: Vec<Pos> = accounts.iter().map(|account| account.pos).collect();
+    Judged::over(
+        failures,
+        &places,
+        "states looked at",
+        "the master's state was never read",
+    )
+}
+
+pub(super) fn accounts(view: &View<'_>, attempts: &Attempts) -> Accounts {
+    if let Some(frame) = view.frames.iter().find(|frame| {
+        frame.leg == Leg::RequestHandled && frame.code == Some("ok") && rpc::moves_replicas(frame.rpc)
+    }) {
+        return Err((
+            format!("{} moves replicas, which is not followed here", frame.rpc),
+            frame.pos,
+        ));
+    }
+    let clock = MasterClock::of(view);
+    let sweeps = sweeps(view, &clock);
+    let account = |(pos, state): &(Pos, &State)| account(view, attempts, &clock, &sweeps, *pos, state);
+    Ok(view.states.iter().map(account).collect())
+}
+
+fn account(
+    view: &View<'_>,
+    attempts: &Attempts,
+    clock: &MasterClock,
+    sweeps: &[Pos],
+    pos: Pos,
+    state: &State,
+) -> Account {
+    let mut live: Vec<&Range> = state.keys.values().flatten().collect();
+    live.sort();
+    live.dedup();
+    let mut account = Account {
+        pos,
+        allocated: state.allocated_bytes,
+        lower: live.iter().map(|range| range.size).fold(0, u64::saturating_add),
+        upper: 0,
+        freed: Vec::new(),
+    };
+    account.upper = account.lower;
+    for (index, attempt) in attempts.all.iter().enumerate() {
+        if attempt.start > pos || attempt.lost_at(pos) {
+            continue;
+        }
+        let bytes: u64 = attempt
+            .ranges
+            .iter()
+            .filter(|range| !live.contains(range) && state.segments.contains_key(&range.segment))
+            .map(|range| range.size)
+            .fold(0, u64::saturating_add);
+        match standing(view, attempt, clock, sweeps, pos) {
+            Standing::Surely => {
+                account.lower = account.lower.saturating_add(bytes);
+                account.upper = account.upper.saturating_add(bytes);
+            }
+            Standing::Maybe => account.upper = account.upper.saturating_add(bytes),
+            Standing::Freed => account.freed.push(index),
+        }
+    }
+    account
+}
+
+/// Whether the bytes of an attempt that is not readable are still allocated.
+enum Standing {
+    Surely,
+    Maybe,
+    Freed,
+}
+
+fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos], pos: Pos) -> Standing {
+    let release = i128::from(view.plan.world.timeouts.release.ns);
+    let start = clock.at(view, attempt.start);
+    let fate = attempt.fate.filter(|fate| place_of(*fate) < pos);
+    let (due, surely) = match fate {
+        None | Some(Fate::Preempted(_)) => (start + release, true),
+        // Strict masters quarantine a revoked range; upstream frees it at once.
+        Some(Fate::Revoked(at)) => (clock.at(view, at) + release, false),
+        // Completed and not readable: removed or evicted. Only a lease can keep its bytes.
+        Some(Fate::Completed(at)) => match last_lease(view, attempt, pos) {
+            Some(until) => (clock.offset(at) + until, false),
+            None => return Standing::Freed,
+        },
+    };
+    let now = clock.at(view, pos);
+    if now < due || (fate.is_none() && now == due) {
+        return if surely { Standing::Surely } else { Standing::Maybe };
+    }
+    // An unfinished attempt is given up only after its instant, a quarantined range is free at it.
+    let strict = i128::from(fate.is_none());
+    let swept = sweeps
+        .iter()
+        .any(|sweep| *sweep < pos && *sweep > attempt.start && clock.at(view, *sweep) >= due + strict);
+    if swept { Standing::Freed } else { Standing::Maybe }
+}
+
+fn place_of(fate: Fate) -> Pos {
+    match fate {
+        Fate::Completed(at) | Fate::Revoked(at) | Fate::Preempted(at) => at,
+    }
+}
+
+/// The end of the last lease that any reader was told on an attempt's ranges before `pos`, in timeline nanoseconds.
+fn last_lease(view: &View<'_>, attempt: &Attempt, pos: Pos) -> Option<i128> {
+    lease::all_told(view)
+        .into_iter()
+        .filter(|told| attempt.start < told.granted && told.granted < pos)
+        .filter(|told| told.ranges.iter().any(|range| attempt.overlaps(range)))
+        .map(|told| i128::from(told.until.ns))
+        .max()
+}
+
+/// The master's own wall clock, as it was read back: by how much it is ahead of where it stood at first.
+struct MasterClock {
+    jumps: Vec<(Pos, i128)>,
+}
+
+impl MasterClock {
+    fn of(view: &View<'_>) -> MasterClock {
+        let mut jumps: Vec<(Pos, i128)> = Vec::new();
+        let mut first = None;
+        for (pos, event) in view.events.iter().enumerate() {
+            let Kind::ClockRead { realtime, .. } = event.kind else {
+                continue;
+            };
+            if event.observer != Observer::Clock || event.actor != "master" {
+                continue;
+            }
+            let ahead = i128::from(realtime.0) - i128::from(event.at.ns);
+            let base = *first.get_or_insert(ahead);
+            if jumps.last().map_or(0, |(_, jump)| *jump) != ahead - base {
+                jumps.push((pos, ahead - base));
+            }
+        }
+        MasterClock { jumps }
+    }
+
+    /// How far the clock has jumped by `pos`.
+    fn offset(&self, pos: Pos) -> i128 {
+        let before = self.jumps.iter().rev().find(|(at, _)| *at <= pos);
+        before.map_or(0, |(_, jump)| *jump)
+    }
+
+    /// What the clock showed at `pos`, counted from the start.
+    fn at(&self, view: &View<'_>, pos: Pos) -> i128 {
+        i128::from(view.at(pos).ns) + self.offset(pos)
+    }
+}
+
+/// The eviction rounds that certainly swept.
+fn sweeps(view: &View<'_>, clock: &MasterClock) -> Vec<Pos> {
+    let release = i128::from(view.plan.world.timeouts.release.ns);
+    let mut sweeps = Vec::new();
+    // The earliest and the latest instant at which the last sweep can have been.
+    let (mut earliest, mut latest) = (0, 0);
+    for (pos, event) in view.events.iter().enumerate() {
+        let master = event.actor == "master" && event.observer != Observer::Injector;
+        match &event.kind {
+            Kind::Actor {
+                change: Change::Started,
+                ..
+            } if master => {
+                let now = clock.at(view, pos);
+                (earliest, latest) = (now, now);
+            }
+            Kind::Tick { thread } if thread == "eviction" && event.observer != Observer::Injector => {
+                let now = clock.at(view, pos);
+                if now - latest > release {
+                    sweeps.push(pos);
+                    (earliest, latest) = (now, now);
+                } else if now - earliest > release || pressure(view, pos) {
+                    latest = now;
+                }
+            }
+            _ => {}
+        }
+    }
+    sweeps
+}
+
+/// Whether a round at `pos` can have been one under pressure: the pool was fuller than upstream's watermark, a put had
+/// found no room, or the scenario sets flags of eviction.
+fn pressure(view: &View<'_>, pos: Pos) -> bool {
+    let starved = view.frames.iter().any(|frame| {
+        frame.pos < pos
+            && frame.leg == Leg::RequestHandled
+            && frame
+                .code
+                .is_some_and(|code| code.contains("NO_AVAILABLE_HANDLE"))
+    });
+    let full = view.state_before(pos).is_none_or(|(_, state)| {
+        u128::from(state.allocated_bytes) * 10 > u128::from(state.capacity_bytes) * 9
+    });
+    starved || full || view.plan.world.flags.keys().any(|flag| flag.contains("evict"))
+}

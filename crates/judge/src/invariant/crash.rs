@@ -1,0 +1,118 @@
+//! `crash-is-bounded`: after a crash in any phase the key becomes writable and the bytes come back within the
+//! configured bounds.
+//!
+//! Judged when somebody other than the injector saw the target of a crash (or of a restart) end with an attempt
+//! unfinished. From then on
+//!
+//! - a PutStart of the key that is handled later than PutStart + discard is not refused because of that attempt;
+//! - once an eviction round that certainly swept came after PutStart + release, its bytes are not allocated any more.
+//!   Without pressure such a round comes by PutStart + 2 * release at the latest.
+
+use super::Judged;
+use super::bytes::Accounts;
+use crate::attempts::{Attempt, Attempts};
+use crate::rpc::{self, Family};
+use crate::view::{Pos, View};
+use moonquake_evidence::{Change, Leg};
+use moonquake_faults::Dimension;
+
+pub(super) fn judge(view: &View<'_>, attempts: &Attempts, accounts: &Accounts) -> Judged {
+    if !matches!(view.plan.fault.dimension, Dimension::Crash | Dimension::Restart) {
+        return Judged::idle("nothing crashes in this scenario");
+    }
+    let target = view.plan.fault.target.as_str();
+    let death = view
+        .changes(target)
+        .find(|(_, change)| *change == Change::Killed)
+        .map(|(pos, _)| pos);
+    let Some(death) = death else {
+        return Judged::idle(format!("nobody saw {target} end"));
+    };
+    let left: Vec<(usize, &Attempt)> = attempts
+        .all
+        .iter()
+        .enumerate()
+        .filter(|(_, attempt)| attempt.client == target && attempt.unfinished_at(death))
+        .collect();
+    if left.is_empty() {
+        return Judged::new(
+            crate::Status::NotApplicable,
+            format!("{target} left no unfinished write behind"),
+            [death],
+        );
+    }
+    let mut failures = Vec::new();
+    let mut seen = vec![death];
+    for (index, attempt) in left {
+        locked_out(view, attempt, death, &mut failures, &mut seen);
+        leaked(view, attempt, index, accounts, &mut failures, &mut seen);
+    }
+    seen.sort_unstable();
+    if failures.is_empty() && seen.len() == 1 {
+        let text = format!("the run ended before the bounds of what {target} left behind");
+        return Judged::new(crate::Status::NotApplicable, text, seen);
+    }
+    Judged::over(failures, &seen, "moments looked at, the end included", "")
+}
+
+type Failures = Vec<(String, Vec<Pos>)>;
+
+/// PutStarts of the key after the discard timeout that were refused because of the attempt.
+fn locked_out(view: &View<'_>, attempt: &Attempt, death: Pos, failures: &mut Failures, seen: &mut Vec<Pos>) {
+    let bound = view.at(attempt.start) + view.plan.world.timeouts.discard;
+    for frame in &view.frames {
+        let later = frame.pos > death && view.at(frame.pos) > bound && frame.leg == Leg::RequestHandled;
+        let start = rpc::family(frame.rpc) == Some(Family::Start) && !frame.rpc.contains("Upsert");
+        if !later || !start || !attempt.unfinished_at(frame.pos) {
+            continue;
+        }
+        for entry in rpc::entries(view, frame)
+            .into_iter()
+            .filter(|entry| entry.key == attempt.key)
+        {
+            seen.push(frame.pos);
+            if entry.code == Some("OBJECT_ALREADY_EXISTS") {
+                let text = format!(
+                    "{} was still refused to {} at {}, the crashed attempt could be discarded after {bound}",
+                    attempt.key,
+                    frame.event.actor,
+                    view.at(frame.pos)
+                );
+                failures.push((text, vec![attempt.start, death, frame.pos]));
+            }
+        }
+    }
+    // The PutStart that took the key over shows that it became writable.
+    if let Some(crate::attempts::Fate::Preempted(at)) = attempt.fate {
+        seen.push(at);
+    }
+}
+
+/// States after the bytes must have come back that say more than everything else accounts for.
+fn leaked(
+    view: &View<'_>,
+    attempt: &Attempt,
+    index: usize,
+    accounts: &Accounts,
+    failures: &mut Failures,
+    seen: &mut Vec<Pos>,
+) {
+    let Ok(accounts) = accounts else { return };
+    let bytes = attempt
+        .ranges
+        .iter()
+        .map(|range| range.size)
+        .fold(0, u64::saturating_add);
+    for account in accounts.iter().filter(|account| account.freed.contains(&index)) {
+        seen.push(account.pos);
+        let excess = account.allocated.saturating_sub(account.upper);
+        if bytes > 0 && excess >= bytes {
+            let text = format!(
+                "{bytes} bytes of the crashed attempt on {} are still allocated at {}",
+                attempt.key,
+                view.at(account.pos)
+            );
+            failures.push((text, vec![attempt.start, account.pos]));
+        }
+    }
+}

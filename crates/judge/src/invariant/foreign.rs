@@ -1,0 +1,103 @@
+//! `no-foreign-bytes`: every byte of a successful read follows the pattern of a completed write of that key.
+//!
+//! A write is completed when its own payload had fully landed and the PutEnd of its own attempt was handled with
+//! success before the read ended. Bytes that nobody wrote (`zero`) and bytes of no known pattern (`unknown`) are
+//! foreign. A read of a session is a read of the key that the session was opened for.
+
+use super::Judged;
+use crate::attempts::{Attempt, Attempts};
+use crate::lease;
+use crate::outcome;
+use crate::rpc;
+use crate::view::{Pos, View};
+use moonquake_evidence::Op;
+use moonquake_scenario::Verb;
+use std::collections::BTreeSet;
+
+pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
+    let mut failures = Vec::new();
+    let mut reads = Vec::new();
+    for op in view.runs.keys().copied() {
+        let Some(ended) = view.ended(op) else { continue };
+        let Some(content) = ended.content else { continue };
+        let Some(key) = key_read(view, op) else { continue };
+        if !outcome::is_success(ended.outcome) {
+            continue;
+        }
+        reads.push(ended.pos);
+        let known = patterns(view, attempts, &key, ended.pos);
+        if let Some(foreign) = content.0.iter().find(|run| !known.contains(run.pattern.as_str())) {
+            let text = format!(
+                "{} read {key} with success and got {} at [{}, {}), which no completed put of {key} wrote",
+                view.op_name(op),
+                foreign.pattern,
+                foreign.from,
+                foreign.to
+            );
+            failures.push((text, vec![ended.pos]));
+        }
+    }
+    Judged::over(
+        failures,
+        &reads,
+        "successful reads looked at",
+        "no read succeeded",
+    )
+}
+
+/// The key whose bytes an operation reads.
+fn key_read(view: &View<'_>, op: Op) -> Option<String> {
+    let action = view.action(op)?;
+    let keys = |op: Op| rpc::keys_of(view.action(op)?, op.repetition).into_iter().next();
+    match action.verb {
+        Verb::GetRead => keys(op).or_else(|| keys(lease::session(view, op)?)),
+        Verb::Get | Verb::BatchGet => keys(op),
+        _ => None,
+    }
+}
+
+/// The patterns of the writes of a key that were completed before `until`.
+fn patterns<'a>(view: &View<'a>, attempts: &Attempts, key: &str, until: Pos) -> BTreeSet<&'a str> {
+    let of_key = attempts.all.iter().filter(|attempt| attempt.key == key);
+    of_key
+        .filter(|attempt| attempt.own_end.is_some_and(|end| end < until))
+        .filter_map(|attempt| landed_pattern(view, attempt, until))
+        .collect()
+}
+
+/// The pattern that fully landed for an attempt before `until`: that of its own operation's payload, or of the latest
+/// `put_write` of its session.
+fn landed_pattern<'a>(view: &View<'a>, attempt: &Attempt, until: Pos) -> Option<&'a str> {
+    let op = attempt.op?;
+    if view.transfers_of(op).next().is_some() {
+        return fully_landed(view, op, until).then(|| view.action(op)?.written_pattern())?;
+    }
+    let writes = view.runs.keys().copied().filter(|write| {
+        let Some(action) = view.action(*write) else {
+            return false;
+        };
+        action.verb == Verb::PutWrite
+            && action.who.as_deref() == Some(attempt.client.as_str())
+            && writes_into(view, *write, attempt)
+    });
+    let landed = writes.filter(|write| fully_landed(view, *write, until));
+    landed
+        .max_by_key(|write| view.runs.get(write).and_then(|run| run.ended))
+        .and_then(|write| view.action(write)?.written_pattern())
+}
+
+/// Whether a `put_write` moved its bytes into the ranges of an attempt.
+fn writes_into(view: &View<'_>, write: Op, attempt: &Attempt) -> bool {
+    view.transfers_of(write)
+        .flat_map(|(_, transfer)| transfer.landed.iter())
+        .any(|landed| landed.write && landed.pos > attempt.start && attempt.overlaps(landed.range))
+}
+
+/// Whether every transfer that an operation opened for writing had landed to its last part before `until`.
+fn fully_landed(view: &View<'_>, op: Op, until: Pos) -> bool {
+    let mut transfers = view
+        .transfers_of(op)
+        .filter(|(_, transfer)| transfer.write)
+        .peekable();
+    transfers.peek().is_some() && transfers.all(|(_, transfer)| transfer.complete_at(until).is_some())
+}

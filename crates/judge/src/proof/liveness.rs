@@ -1,0 +1,70 @@
+//! Liveness: the target pinged, and then did not, for longer than a ping takes to come.
+
+use super::phase::Done;
+use super::{Gathered, actors, trigger};
+use crate::view::{Pos, View};
+use moonquake_clock::{DeadlineId, Length, Span};
+use moonquake_evidence::{Kind, Observer};
+use moonquake_scenario::{Verb, What};
+
+pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
+    let view = gathered.view;
+    let target = view.plan.fault.target.as_str();
+    trigger::struck_in_place(gathered, injected, injected, Done::ToActor);
+    let until = frozen_until(view, injected);
+    let pings = actors::pings(view, target, injected);
+    let Some(last) = pings.last().copied() else {
+        gathered.lacks(
+            format!("{target} was never seen to ping, so its silence shows nothing"),
+            [injected],
+        );
+        return;
+    };
+    let life = actors::sign_of_life(view, target, injected, until);
+    let silent = view.at(until.min(view.end() - 1)) - view.at(last);
+    let quiet = gathered.demand(
+        life.is_none(),
+        format!("{target} pinged before, and nothing came from it for {silent}"),
+        format!("{target} was not silent"),
+        [last].into_iter().chain(life).chain([until.min(view.end() - 1)]),
+    );
+    let period = ping_period();
+    if quiet && silent <= period && !expired(view, target, injected, until) {
+        let text = format!("{silent} of silence is not longer than the {period} between two pings");
+        gathered.lacks(text, [last]);
+    }
+}
+
+/// The end of a freeze or hold: where the injector says that it lets go, where a step `resume` began, or the end.
+pub(crate) fn frozen_until(view: &View<'_>, injected: Pos) -> Pos {
+    let released = view.released(injected);
+    let resumed = (injected..view.end()).find(|pos| {
+        let event = &view.events[*pos];
+        event.observer == Observer::Timeline
+            && matches!(event.kind, Kind::StepBegan { .. })
+            && event
+                .op
+                .and_then(|op| view.step(op))
+                .is_some_and(|step| matches!(&step.what, What::Do(action) if action.verb == Verb::Resume))
+    });
+    released.into_iter().chain(resumed).min().unwrap_or(view.end())
+}
+
+fn ping_period() -> Span {
+    match DeadlineId::Ping.row().length {
+        Length::FixedNs(ns) => Span::from_ns(ns),
+        Length::Timeout(_) => Span::ZERO,
+    }
+}
+
+/// Whether the master took the node for dead while it was silent.
+fn expired(view: &View<'_>, target: &str, from: Pos, to: Pos) -> bool {
+    let mounted_before = view
+        .state_before(from)
+        .is_some_and(|(_, state)| state.segments.contains_key(target));
+    mounted_before
+        && view
+            .states
+            .iter()
+            .any(|(pos, state)| from < *pos && *pos < to && !state.segments.contains_key(target))
+}
