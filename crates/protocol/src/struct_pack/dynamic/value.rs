@@ -1,6 +1,6 @@
 //! Values of any type.
 
-/// A value of some [`Type`].
+/// A value of some [`Type`](super::Type).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Also a plain enum.
