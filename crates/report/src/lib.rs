@@ -1,1 +1,27 @@
-//! moonquake-report
+//! The postmortem of one run: what was injected, what was expected, what was seen, and what to do about it.
+//!
+//! [`Postmortem::new`] puts plan, evidence and judgement together; every form is made from that and nothing else, one
+//! file a form: [`markdown`], [`json`]. A [`Claim`] cannot be made without events, and not with events that are not in
+//! the evidence, so a report cannot say what nobody saw.
+//!
+//! All times here are times of the timeline, which the harness steers. A measured figure would need a type and a table
+//! of its own; there is none yet.
+
+mod build;
+mod cite;
+mod escape;
+mod markdown;
+mod model;
+mod project;
+mod summary;
+mod timeline;
+mod words;
+
+pub use cite::{Cites, Claim, ReportError};
+pub use markdown::markdown;
+pub use model::{
+    Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, Postmortem, Proof, Run, SCHEMA,
+    Scenario, Touched, Watched,
+};
+pub use summary::{json, json_run, summary_line};
+pub use timeline::{Row, RowKind};

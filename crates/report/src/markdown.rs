@@ -1,0 +1,220 @@
+//! The Markdown form, as GitHub renders it.
+
+mod sections;
+mod table;
+mod timeline;
+
+use crate::escape::{block, code, prose, sentence};
+use crate::{Postmortem, Touched};
+use moonquake_clock::Span;
+use moonquake_judge::Status;
+use moonquake_scenario::Verdict;
+use table::{claim, links};
+
+/// The postmortem as Markdown.
+pub fn markdown(postmortem: &Postmortem) -> String {
+    let parts = [
+        top(postmortem),
+        sections::baseline(postmortem),
+        sections::what_happened(postmortem),
+        sections::buffer(postmortem),
+        sections::verdict(postmortem),
+        sections::expectations(postmortem),
+        sections::invariants(postmortem),
+        timeline::timeline(postmortem),
+        sections::replay(postmortem),
+    ];
+    let parts: Vec<&str> = parts.iter().map(|part| part.trim_end()).collect();
+    let mut text = parts.join("\n\n");
+    text.push('\n');
+    text
+}
+
+/// The word for a verdict at the start of a sentence.
+fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "Holds",
+        Verdict::Violated => "Violated",
+        Verdict::NotReproduced => "Not reproduced",
+    }
+}
+
+/// What a reader must know in five seconds.
+fn top(postmortem: &Postmortem) -> String {
+    let run = &postmortem.run;
+    let as_claimed = match (postmortem.claim.is, postmortem.claim.met) {
+        (None, _) => ", and the scenario claims nothing for this engine and profile".to_owned(),
+        (Some(_), true) => ", as the scenario claims".to_owned(),
+        (Some(is), false) if is == postmortem.verdict => {
+            ", but not in the way the scenario claims".to_owned()
+        }
+        (Some(is), false) => format!(", but the scenario claims **{is}**"),
+    };
+    let mut lines = vec![
+        format!(
+            "# {}: {}",
+            verdict_word(postmortem.verdict),
+            block(&postmortem.scenario.id)
+        ),
+        String::new(),
+        block(&postmortem.scenario.title),
+        String::new(),
+        format!(
+            "**{}** on engine {} with profile {}{as_claimed}.",
+            verdict_word(postmortem.verdict),
+            code(&run.engine),
+            code(&run.profile)
+        ),
+        String::new(),
+        format!("- **Injected:** {}", injected_line(postmortem)),
+    ];
+    lines.push(format!("- **Did it hold?** {}", held_line(postmortem)));
+    lines.push(format!(
+        "- **Buffer touched after the failure?** {}",
+        buffer_line(postmortem)
+    ));
+    lines.join("\n")
+}
+
+fn injected_line(postmortem: &Postmortem) -> String {
+    let planned = sentence(&postmortem.injected.planned);
+    let when = match (postmortem.fault_at_ns, &postmortem.injected.told) {
+        (Some(at), Some(told)) => format!(
+            ", {} after the start ({})",
+            Span::from_ns(at),
+            links(told.events())
+        ),
+        (Some(at), None) => format!(", {} after the start", Span::from_ns(at)),
+        (None, _) => String::new(),
+    };
+    let proof = &postmortem.proof;
+    if !proof.proven {
+        return format!("{planned}{when}; **not proven**");
+    }
+    let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
+    let seen: Vec<String> = proof.seen.iter().map(|seen| links(seen.events())).collect();
+    format!(
+        "{planned}{when}; proven, seen by {} ({})",
+        by.join(" and "),
+        seen.join(", ")
+    )
+}
+
+fn held_line(postmortem: &Postmortem) -> String {
+    let expectations = tally(
+        "expectation",
+        postmortem.expectations.iter().map(|row| row.status),
+    );
+    let invariants = tally("invariant", postmortem.invariants.iter().map(|row| row.status));
+    match postmortem.verdict {
+        Verdict::Holds => format!("yes: {expectations}; {invariants}"),
+        Verdict::Violated => {
+            let first = postmortem
+                .actual
+                .first()
+                .map(|first| format!(". First: {}", claim(first)));
+            format!(
+                "**no**: {expectations}; {invariants}{}",
+                first.unwrap_or_default()
+            )
+        }
+        Verdict::NotReproduced => {
+            let why: Vec<String> = postmortem.proof.missing.iter().map(claim).collect();
+            let why = if why.is_empty() {
+                "there is no evidence".to_owned()
+            } else {
+                why.join("; ")
+            };
+            format!("unknown, since the fault was not reproduced: {why}")
+        }
+    }
+}
+
+/// How many held, and what became of the rest: `10 of 11 expectations held, 1 failed`.
+fn tally(what: &str, statuses: impl Iterator<Item = Status>) -> String {
+    let statuses: Vec<Status> = statuses.collect();
+    let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
+    let held = count(Status::Held);
+    let all = counted(statuses.len(), what);
+    let mut text = match (statuses.len(), held) {
+        (0, _) => return format!("no {what}"),
+        (total, held) if total == held && total > 1 => format!("all {all} held"),
+        (total, held) if total == held => format!("{all} held"),
+        _ => format!("{held} of {all} held"),
+    };
+    for status in [Status::Failed, Status::CouldNotSee, Status::NotApplicable] {
+        let count = count(status);
+        if count > 0 {
+            text += &match status {
+                Status::CouldNotSee => format!(", {count} could not be seen"),
+                other => format!(", {count} {other}"),
+            };
+        }
+    }
+    text
+}
+
+fn buffer_line(postmortem: &Postmortem) -> String {
+    let watched = &postmortem.buffer.watched;
+    if watched.is_empty() {
+        return "nobody looked: the scenario watches none".to_owned();
+    }
+    let parts: Vec<String> = watched
+        .iter()
+        .map(|watched| {
+            let name = code(&watched.name);
+            let answer = touched_word(watched.touched);
+            match (watched.touched, watched.shown_by.first()) {
+                (Touched::Yes, Some(first)) => {
+                    let more = match watched.shown_by.len() {
+                        0 | 1 => String::new(),
+                        count => format!(" and {} more", count - 1),
+                    };
+                    format!("{name} {answer}: {}{more}", claim(first))
+                }
+                (Touched::CouldNotSee, Some(first)) => {
+                    let blind = sentence(&watched.blind.join(", "));
+                    format!("{name} {answer}: blind to {blind} ({})", links(first.events()))
+                }
+                (Touched::No, Some(first)) => format!("{name} {answer} ({})", links(first.events())),
+                (_, None) => format!("{name} {answer}"),
+            }
+        })
+        .collect();
+    parts.join("; ")
+}
+
+/// The answer in bold where it is not the quiet one.
+fn touched_word(touched: Touched) -> &'static str {
+    match touched {
+        Touched::No => "no",
+        Touched::Yes => "**yes**",
+        Touched::CouldNotSee => "**could not see**",
+    }
+}
+
+fn counted(count: usize, one: &str) -> String {
+    if count == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{count} {one}s")
+    }
+}
+
+/// Bytes with the largest unit that keeps them whole.
+fn bytes(count: u64) -> String {
+    let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.iter().find(|(_, size)| count > 0 && count % size == 0) {
+        Some((unit, size)) => format!("{} {unit}", count / size),
+        None => format!("{count} B"),
+    }
+}
+
+/// A human column, or that the scenario leaves it empty.
+fn column(text: &str) -> String {
+    if text.trim().is_empty() {
+        "(the scenario does not say)".to_owned()
+    } else {
+        prose(text)
+    }
+}

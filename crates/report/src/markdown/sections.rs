@@ -1,0 +1,275 @@
+//! The sections of the Markdown form, in their order, except the timeline.
+
+use super::table::{Table, claim, links};
+use super::{bytes, column, counted, tally, touched_word, verdict_word};
+use crate::cite::joined;
+use crate::escape::{code, inline, prose, sentence};
+use crate::{Claim, Postmortem, Touched};
+use moonquake_clock::Span;
+use moonquake_judge::Status;
+
+/// The most claims that a list spells out; JSON has all of them.
+const MAX_CLAIMS: usize = 8;
+
+pub(super) fn baseline(postmortem: &Postmortem) -> String {
+    let before = &postmortem.baseline;
+    let mut table = Table::new(&["Before the fault", ""]);
+    let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
+    let scenario = &postmortem.scenario;
+    row(
+        "Scenario",
+        format!("{}, SHA-256 {}", code(&scenario.path), code(&scenario.sha256)),
+    );
+    if !scenario.why.trim().is_empty() {
+        row("Why", prose(&scenario.why));
+    }
+    if !scenario.see.is_empty() {
+        let see: Vec<String> = scenario.see.iter().map(|see| reference(see)).collect();
+        row("See", see.join(", "));
+    }
+    let mut world: Vec<String> = before
+        .segments
+        .iter()
+        .map(|(name, capacity)| format!("node {} with {}", code(name), bytes(*capacity)))
+        .collect();
+    world.extend(before.clients.iter().map(|name| format!("client {}", code(name))));
+    row("World", world.join(", "));
+    row("Configuration", pairs(&before.configuration));
+    row("Versions", pairs(&before.versions));
+    row(
+        "Order of deliveries",
+        match postmortem.run.seed {
+            Some(seed) => format!("drawn from seed {seed}"),
+            None => "first in, first out".to_owned(),
+        },
+    );
+    row(
+        "State",
+        match &before.state {
+            Some(state) => claim(state),
+            None => "nobody read it before the fault".to_owned(),
+        },
+    );
+    row(
+        "Evidence",
+        format!(
+            "{}, SHA-256 {}",
+            counted(postmortem.run.events, "event"),
+            code(&postmortem.run.evidence_sha256)
+        ),
+    );
+    format!("## Baseline\n\n{}", table.finish())
+}
+
+fn pairs(map: &std::collections::BTreeMap<String, String>) -> String {
+    if map.is_empty() {
+        return "not recorded".to_owned();
+    }
+    let pairs: Vec<String> = map
+        .iter()
+        .map(|(name, value)| format!("{} {}", inline(name), code(value)))
+        .collect();
+    pairs.join("<br>")
+}
+
+/// A link if it is plainly one, text otherwise.
+fn reference(see: &str) -> String {
+    let plain = |text: &str, more: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    if let Some(rest) = see.strip_prefix("https://")
+        && plain(rest, "-._~/#?=&%+:")
+    {
+        return format!("<{see}>").replace('&', "&amp;");
+    }
+    if let Some((repository, number)) = see.split_once('#')
+        && let Some((owner, name)) = repository.split_once('/')
+        && plain(owner, "-")
+        && plain(name, "-._")
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return format!("[{see}](https://github.com/{repository}/issues/{number})");
+    }
+    inline(see)
+}
+
+pub(super) fn what_happened(postmortem: &Postmortem) -> String {
+    let mut injected = sentence(&postmortem.injected.planned);
+    injected += &match &postmortem.injected.told {
+        Some(told) => format!("<br>{}", claim(told)),
+        None => "<br>No injection took place.".to_owned(),
+    };
+    let actual: Vec<String> = postmortem.actual.iter().map(claim).collect();
+    let mut table = Table::new(&["Injected", "Expected", "Actual evidence", "Repair or degradation"]);
+    table.row(vec![
+        injected,
+        column(&postmortem.expected),
+        actual.join("<br>"),
+        column(&postmortem.repair),
+    ]);
+    format!("## What happened\n\n{}", table.finish())
+}
+
+pub(super) fn buffer(postmortem: &Postmortem) -> String {
+    let answer = &postmortem.buffer;
+    let mut text = "## Buffer after failure\n\n".to_owned();
+    if answer.watched.is_empty() {
+        text += "The scenario watches no buffer, so nobody looked.\n";
+    }
+    for watched in &answer.watched {
+        let verdict = match watched.touched {
+            Touched::No => "it was not touched",
+            Touched::Yes => "it was touched",
+            Touched::CouldNotSee => "no access was seen, but not every kind could be",
+        };
+        let word = touched_word(watched.touched);
+        text += &format!("- {}: {word}, {verdict}\n", code(&watched.name));
+        text += &format!("  - counted from: {}\n", claim(&watched.since));
+        if !watched.blind.is_empty() {
+            text += &format!("  - nobody could see: {}\n", sentence(&watched.blind.join(", ")));
+        }
+        for shown in some(&watched.shown_by) {
+            text += &format!("  - {shown}\n");
+        }
+        for other in some(&watched.by_others) {
+            text += &format!("  - not late, by an operation that had not failed: {other}\n");
+        }
+    }
+    if !answer.failures.is_empty() {
+        let failures: Vec<String> = some(&answer.failures);
+        text += &format!(
+            "\nOperations that failed or lost their actor: {}.\n",
+            failures.join("; ")
+        );
+    }
+    text
+}
+
+/// The first claims, and how many more there are.
+fn some(claims: &[Claim]) -> Vec<String> {
+    let mut lines: Vec<String> = claims.iter().take(MAX_CLAIMS).map(claim).collect();
+    let rest = claims.get(MAX_CLAIMS..).unwrap_or_default();
+    let text = format!("{} more", rest.len());
+    lines.extend(joined(text, rest.iter().map(Claim::events)).as_ref().map(claim));
+    lines
+}
+
+pub(super) fn verdict(postmortem: &Postmortem) -> String {
+    let proof = &postmortem.proof;
+    let mut text = format!("## Verdict\n\n**{}.** ", verdict_word(postmortem.verdict));
+    let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
+    text += &match (proof.proven, proof.missing.is_empty() && proof.seen.is_empty()) {
+        (true, _) => format!("The injection is proven, by what {} saw:\n\n", by.join(" and ")),
+        (false, false) => "The injection is not proven, so nothing is said about the store:\n\n".to_owned(),
+        (false, true) => "Nothing is proven: there is no evidence.\n".to_owned(),
+    };
+    for missing in &proof.missing {
+        text += &format!("- not seen: {}\n", claim(missing));
+    }
+    for seen in &proof.seen {
+        text += &format!("- seen: {}\n", claim(seen));
+    }
+    text += "\n";
+    let file = &postmortem.claim;
+    text += &match file.is {
+        None => "The scenario claims nothing for this engine and profile".to_owned(),
+        Some(is) if file.violates.is_empty() => format!("The scenario claims {is}"),
+        Some(is) => {
+            let names: Vec<String> = file.violates.iter().map(|name| code(name)).collect();
+            format!("The scenario claims {is}, by {}", names.join(", "))
+        }
+    };
+    text += match (file.is, file.met) {
+        (None, _) => ".",
+        (Some(_), true) => ": met.",
+        (Some(_), false) => ": **not met**.",
+    };
+    if let Some(because) = file.because.as_deref().filter(|text| !text.trim().is_empty()) {
+        text += &format!(" Its reason: {}", prose(because));
+    }
+    text += "\n";
+    if !file.deviations.is_empty() {
+        text += "\n";
+        for deviation in &file.deviations {
+            text += &format!("- {}\n", sentence(deviation));
+        }
+    }
+    text
+}
+
+fn mark(status: Status) -> String {
+    if status.is_fine() {
+        status.to_string()
+    } else {
+        format!("**{status}**")
+    }
+}
+
+pub(super) fn expectations(postmortem: &Postmortem) -> String {
+    let rows = &postmortem.expectations;
+    let mut table = Table::new(&["Step", "Instant", "Expected", "Actual", "", "Events"]);
+    for row in rows {
+        let at = row.at_ns.map(|at| Span::from_ns(at).to_string());
+        let instant = match (&row.instant, at) {
+            (Some(instant), Some(at)) => format!("{} = {at}", code(instant)),
+            (Some(instant), None) => code(instant),
+            (None, Some(at)) => at,
+            (None, None) => String::new(),
+        };
+        let repetitions = match row.repetitions {
+            (1, 1) => String::new(),
+            (first, last) if first == last => format!(", repetition {first}"),
+            (first, last) => format!(", repetitions {first} to {last}"),
+        };
+        table.row(vec![
+            format!("{}: {}{repetitions}", code(&row.step), inline(&row.text)),
+            instant,
+            inline(&row.expected),
+            sentence(row.actual.text()),
+            mark(row.status),
+            links(row.actual.events()),
+        ]);
+    }
+    let tally = tally("expectation", rows.iter().map(|row| row.status));
+    match rows.is_empty() {
+        true => "### Expectations\n\nThe scenario states none.\n".to_owned(),
+        false => format!("### Expectations: {tally}\n\n{}", table.finish()),
+    }
+}
+
+pub(super) fn invariants(postmortem: &Postmortem) -> String {
+    let rows = &postmortem.invariants;
+    let mut table = Table::new(&["Invariant", "Demands", "Finding", "", "Events"]);
+    for row in rows {
+        table.row(vec![
+            code(&row.name),
+            inline(&row.expected),
+            sentence(row.actual.text()),
+            mark(row.status),
+            links(row.actual.events()),
+        ]);
+    }
+    let tally = tally("invariant", rows.iter().map(|row| row.status));
+    match rows.is_empty() {
+        true => "### Invariants\n\nNone could be judged.\n".to_owned(),
+        false => format!("### Invariants: {tally}\n\n{}", table.finish()),
+    }
+}
+
+pub(super) fn replay(postmortem: &Postmortem) -> String {
+    let longest = postmortem
+        .replay
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!(
+        "## Replay\n\n{fence}sh\n{}\n{fence}\n",
+        postmortem.replay.trim_end()
+    )
+}
