@@ -53,6 +53,9 @@ impl ProblemKind {
     }
 }
 
+/// How many problems of one file are looked for.
+pub(crate) const SHOWN: usize = 12;
+
 /// One problem of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -99,27 +102,26 @@ impl Diagnostic for Problem {
 
 /// Everything that is wrong with one scenario file. Shown by miette as one report with a part for each problem.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{path} is no scenario: {}", count(*.total))]
+#[error("{path} is no scenario: {}", count(.problems.len()))]
 pub struct ScenarioErrors {
     /// The file, as given by the caller.
     pub path: String,
-    /// The problems in the order of the file; the first few if there are very many.
+    /// The problems in the order of the file; not all if there are very many.
     pub problems: Vec<Problem>,
-    /// How many were found in all.
-    pub total: usize,
     text: Arc<Source>,
 }
 
 fn count(problems: usize) -> String {
     match problems {
         1 => "1 problem".to_owned(),
+        SHOWN => format!("{SHOWN} problems and more"),
         many => format!("{many} problems"),
     }
 }
 
 impl ScenarioErrors {
     /// The problems of a text, sorted by place. Labels are cut to what a screen can show.
-    pub(crate) fn new(path: &str, text: &str, mut problems: Vec<Problem>, total: usize) -> ScenarioErrors {
+    pub(crate) fn new(path: &str, text: &str, mut problems: Vec<Problem>) -> ScenarioErrors {
         for problem in &mut problems {
             for (range, _) in &mut problem.labels {
                 *range = clip(text, range.clone());
@@ -129,7 +131,6 @@ impl ScenarioErrors {
         ScenarioErrors {
             path: path.to_owned(),
             problems,
-            total,
             text: Arc::new(Source {
                 path: path.to_owned(),
                 text: text.to_owned(),
@@ -145,7 +146,7 @@ impl ScenarioErrors {
             labels: Vec::new(),
             help: help.to_owned(),
         };
-        ScenarioErrors::new(path, "", vec![problem], 1)
+        ScenarioErrors::new(path, "", vec![problem])
     }
 
     /// One line for each problem, `path:line:column: message; mend`, for machines and logs.
@@ -171,8 +172,8 @@ impl Diagnostic for ScenarioErrors {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let hidden = self.total.saturating_sub(self.problems.len());
-        (hidden > 0).then(|| Box::new(format!("{hidden} more are not shown; mend these first")) as Box<_>)
+        let is_cut = self.problems.len() >= SHOWN;
+        is_cut.then(|| Box::new("there may be more; mend these first") as Box<_>)
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {

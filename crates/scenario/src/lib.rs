@@ -2,9 +2,11 @@
 
 mod engine;
 mod error;
+mod forecast;
 pub mod instant;
 pub mod parse;
 mod plan;
+mod reach;
 mod words;
 
 pub use engine::{Engine, EngineError, EngineKind, RunOptions};

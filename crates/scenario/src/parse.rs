@@ -9,7 +9,7 @@ mod keys;
 mod names;
 mod operation;
 mod problems;
-mod reach;
+mod rules;
 mod steps;
 mod tree;
 mod values;
@@ -106,7 +106,7 @@ pub fn from_str(path: &str, text: &[u8]) -> Result<Plan, ScenarioErrors> {
                     "compare it with an example; this message is a defect of the parser",
                 );
             }
-            Err(ScenarioErrors::new(path, text, problems.found, problems.total))
+            Err(ScenarioErrors::new(path, text, problems.found))
         }
     }
 }
@@ -176,7 +176,7 @@ fn syntax(path: &str, text: &str, error: &toml::de::Error) -> ScenarioErrors {
             help,
         );
     }
-    ScenarioErrors::new(path, text, problems.found, problems.total)
+    ScenarioErrors::new(path, text, problems.found)
 }
 
 fn floor(text: &str, at: usize) -> usize {

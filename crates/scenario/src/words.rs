@@ -12,14 +12,14 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes}B")
 }
 
-/// A step in one line, for evidence and reports. `ids` are the ids of all steps.
-pub(crate) fn step<'a>(step: &Step, ids: impl Iterator<Item = Option<&'a str>>) -> String {
+/// A step in one line, for evidence and reports. `id_of` knows the ids of all steps.
+pub(crate) fn step<'a>(step: &Step, id_of: impl Fn(usize) -> Option<&'a str>) -> String {
     let mut text = match &step.what {
-        What::Do(action) => operation(action, ids),
+        What::Do(action) => operation(action, id_of),
         What::Tick(thread) => format!("tick {}", thread.name()),
         What::Await { until, within } => {
             let what = match until {
-                AwaitFor::Step(index) => name_of(*index, ids),
+                AwaitFor::Step(index) => name_of(*index, id_of),
                 AwaitFor::Quiet => "quiet".to_owned(),
                 AwaitFor::Mounted(node) => format!("{node} mounted"),
             };
@@ -42,14 +42,14 @@ pub(crate) fn step<'a>(step: &Step, ids: impl Iterator<Item = Option<&'a str>>) 
     text
 }
 
-fn name_of<'a>(index: usize, mut ids: impl Iterator<Item = Option<&'a str>>) -> String {
-    match ids.nth(index).flatten() {
+fn name_of<'a>(index: usize, id_of: impl Fn(usize) -> Option<&'a str>) -> String {
+    match id_of(index) {
         Some(id) => id.to_owned(),
         None => format!("step {}", index + 1),
     }
 }
 
-fn operation<'a>(action: &Do, ids: impl Iterator<Item = Option<&'a str>>) -> String {
+fn operation<'a>(action: &Do, id_of: impl Fn(usize) -> Option<&'a str>) -> String {
     let mut text = match &action.who {
         Some(who) => format!("{who} {}", action.verb.name()),
         None => action.verb.name().to_owned(),
@@ -70,7 +70,7 @@ fn operation<'a>(action: &Do, ids: impl Iterator<Item = Option<&'a str>>) -> Str
         ("from", action.from.clone()),
         ("into", action.into.clone()),
         ("payload", action.payload.clone()),
-        ("use", action.use_step.map(|index| name_of(index, ids))),
+        ("use", action.use_step.map(|index| name_of(index, &id_of))),
         ("bind", (!action.bind.is_empty()).then(|| action.bind.join(" "))),
         ("count", action.count.map(|count| count.to_string())),
     ];

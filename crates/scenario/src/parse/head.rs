@@ -38,12 +38,22 @@ pub(super) fn read<'a>(
     if let Some(timeline) = part(&top, "timeline", "[timeline]", problems) {
         for step in world::timeline_steps(&timeline, source, problems) {
             names.add_step(step, problems);
+            if problems.is_full() {
+                return None;
+            }
         }
     }
-    let fault = the_fault(&top, problems).and_then(|table| fault::read(&table, &names, problems));
-    let read: Vec<_> = (0..names.steps.len())
-        .map(|index| steps::read(index, &names, problems))
-        .collect();
+    let fault_table = the_fault(&top, problems);
+    let fault = fault_table
+        .as_ref()
+        .and_then(|table| fault::read(table, &names, problems));
+    let mut read = Vec::new();
+    for index in 0..names.steps.len() {
+        read.push(steps::read(index, &names, problems));
+        if problems.is_full() {
+            return None;
+        }
+    }
     let watch = top
         .get("watch")
         .and_then(|value| tree::table(value, "[watch]", "`[watch]`", problems))
@@ -54,7 +64,7 @@ pub(super) fn read<'a>(
         .demand("verdict", "`[[verdict]]` with `is = \"holds\"`", problems)
         .map_or_else(Vec::new, |value| claims::verdicts(value, &names, &read, problems));
     let steps: Vec<_> = read.into_iter().collect::<Option<_>>()?;
-    Some(Plan {
+    let plan = Plan {
         id: id?,
         title: title?,
         why: why?,
@@ -67,7 +77,11 @@ pub(super) fn read<'a>(
         verdicts,
         path: path.to_owned(),
         sha256: hex(source),
-    })
+    };
+    if problems.is_empty() {
+        rules::check(&plan, &fault_table?, &names, problems);
+    }
+    Some(plan)
 }
 
 fn hex(source: &str) -> String {

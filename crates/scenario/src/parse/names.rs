@@ -90,6 +90,9 @@ impl<'a> Names<'a> {
         further: &[&str],
         problems: &mut Problems,
     ) {
+        if problems.is_full() {
+            return;
+        }
         let wanted = kinds
             .iter()
             .map(|kind| kind.word())
@@ -264,6 +267,9 @@ impl<'a> Names<'a> {
             return;
         }
         for repetition in 1..=times {
+            if problems.is_full() {
+                break;
+            }
             self.add(&Do::repeated(template, repetition), named.clone(), problems);
         }
     }

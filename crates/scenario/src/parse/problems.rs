@@ -1,22 +1,24 @@
 //! Collects problems while a file is read, and gives them their usual forms.
 
-use crate::error::{Problem, ProblemKind};
+use crate::error::{Problem, ProblemKind, SHOWN};
 use std::ops::Range;
-
-/// How many problems of one file are kept.
-const SHOWN: usize = 12;
 
 /// The problems found so far.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     pub(super) found: Vec<Problem>,
-    pub(super) total: usize,
 }
 
 impl Problems {
     /// Whether none was found.
     pub(super) fn is_empty(&self) -> bool {
-        self.total == 0
+        self.found.is_empty()
+    }
+
+    /// Whether so many were found that reading on helps nobody. Loops over what a file repeats stop here, which also
+    /// bounds the time that a hostile file takes.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= SHOWN
     }
 
     /// Adds a problem with one place.
@@ -39,8 +41,7 @@ impl Problems {
         labels: Vec<(Range<usize>, String)>,
         help: impl Into<String>,
     ) {
-        self.total += 1;
-        if self.found.len() < SHOWN {
+        if !self.is_full() {
             self.found.push(Problem {
                 kind,
                 message: message.into(),

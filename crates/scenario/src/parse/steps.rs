@@ -72,7 +72,7 @@ pub(super) fn read(index: usize, names: &Names<'_>, problems: &mut Problems) -> 
         until: repeat.until,
         text: String::new(),
     };
-    step.text = crate::words::step(&step, names.steps.iter().map(|brief| brief.id));
+    step.text = crate::words::step(&step, |index| names.steps[index].id);
     Some(step)
 }
 
@@ -145,7 +145,7 @@ impl Reader<'_, '_> {
     /// Reports keys that this kind of step, or this verb, has no use for.
     pub(super) fn only(&self, known: &[&str], what: &str, problems: &mut Problems) {
         for (key, span, _) in &self.brief.table.entries {
-            if known.contains(key) {
+            if known.contains(key) || problems.is_full() {
                 continue;
             }
             let message = if STEP_KEYS.contains(key) {
@@ -469,6 +469,9 @@ impl Reader<'_, '_> {
         };
         let mut allowed = Vec::new();
         for (found, span) in texts(value, "`expect = \"ok\"`", problems) {
+            if problems.is_full() {
+                break;
+            }
             match verb.map(|verb| wrong_result(found, verb)) {
                 Some(Some((message, help))) => {
                     problems.add(ProblemKind::Step, message, span, "cannot be returned", help);

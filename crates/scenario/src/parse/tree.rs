@@ -60,7 +60,7 @@ impl<'a> Table<'a> {
     /// Reports every key that is not in the list.
     pub(super) fn only(&self, known: &[&str], problems: &mut Problems) {
         for (key, span, _) in &self.entries {
-            if !known.contains(key) {
+            if !known.contains(key) && !problems.is_full() {
                 problems.add(
                     ProblemKind::UnknownKey,
                     format!("{} has no key `{}`", self.name, shown(key)),

@@ -6,7 +6,7 @@ use moonquake_protocol::Rpc;
 
 /// Whether an operation of this verb can pass the phase. Sessions and single RPCs pass those phases that belong to
 /// their part of the whole operation.
-pub(super) fn reaches(verb: Verb, phase: PhaseId) -> bool {
+pub(crate) fn reaches(verb: Verb, phase: PhaseId) -> bool {
     use PhaseId as P;
     match phase {
         P::PutStartBefore | P::PutStartSent | P::PutStartResponse => {
@@ -58,4 +58,10 @@ fn whole_put(verb: Verb) -> bool {
 
 fn is_call(verb: Verb, calls: &[Rpc]) -> bool {
     matches!(verb, Verb::Rpc(rpc) if calls.contains(&rpc))
+}
+
+/// Whether the phase belongs to the first request of an operation that reaches it.
+pub(crate) fn is_first_request(verb: Verb, phase: PhaseId) -> bool {
+    let first = ["PutStart", "GetReplicaList"];
+    !whole_put(verb) || phase.row().rpc.is_some_and(|rpc| first.contains(&rpc))
 }
