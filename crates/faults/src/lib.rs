@@ -4,6 +4,7 @@
 
 mod action;
 mod dimension;
+pub mod failpoint;
 mod phase;
 mod quirk;
 

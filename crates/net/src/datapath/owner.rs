@@ -1,0 +1,90 @@
+//! What all tasks of one owner share.
+
+use super::freeze::Freeze;
+use super::gate::OwnConnections;
+use super::log::OwnerLog;
+use super::memory::SegmentMemory;
+use moonquake_protocol::datapath::DataHeader;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+pub(super) struct Owner {
+    pub(super) name: String,
+    /// Absolute address of the first byte, as in `Segment.base`.
+    pub(super) base: u64,
+    pub(super) size_bytes: u64,
+    pub(super) freeze: Freeze,
+    pub(super) own: Arc<OwnConnections>,
+    dead: watch::Sender<bool>,
+    pub(super) log: OwnerLog,
+    memory: Mutex<Box<dyn SegmentMemory>>,
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner")
+            .field("name", &self.name)
+            .field("base", &self.base)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Owner {
+    pub(super) fn new(
+        name: &str,
+        base: u64,
+        memory: Box<dyn SegmentMemory>,
+        own: Arc<OwnConnections>,
+    ) -> Owner {
+        let size_bytes = memory.size_bytes();
+        Owner {
+            name: name.to_owned(),
+            base,
+            size_bytes,
+            freeze: Freeze::new(),
+            own,
+            dead: watch::Sender::new(false),
+            log: OwnerLog::default(),
+            memory: Mutex::new(memory),
+        }
+    }
+
+    /// Ends every task of this owner.
+    pub(super) fn kill(&self) {
+        self.log.killed();
+        self.dead.send_replace(true);
+    }
+
+    /// Returns when the owner is dead.
+    pub(super) async fn killed(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.dead.subscribe().wait_for(|dead| *dead).await;
+    }
+
+    /// Where the range begins in the memory; `None` if it is empty, beyond the address space, or not inside the buffer.
+    pub(super) fn offset_of(&self, header: &DataHeader) -> Option<u64> {
+        let end = header.end_address()?;
+        let inside = header.address >= self.base && end <= self.base.saturating_add(self.size_bytes);
+        inside.then(|| header.address - self.base)
+    }
+
+    /// Whether a range of the harness lies in the memory.
+    pub(super) fn holds(&self, offset: u64, length: usize) -> bool {
+        offset
+            .checked_add(length as u64)
+            .is_some_and(|end| end <= self.size_bytes)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Box<dyn SegmentMemory>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn load(&self, offset: u64, out: &mut [u8]) {
+        self.memory().load(offset, out);
+    }
+
+    pub(super) fn store(&self, offset: u64, bytes: &[u8]) {
+        self.memory().store(offset, bytes);
+    }
+}
