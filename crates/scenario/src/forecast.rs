@@ -180,6 +180,8 @@ impl Walk<'_> {
         if at.base == Base::Fault {
             if let Some(strikes) = strikes_from(self.plan).filter(|strikes| *strikes >= step) {
                 self.conflicts.push(Conflict::FaultLater { step, strikes });
+                self.now = None;
+                return;
             }
         }
         let Some(when) = self.resolve(at) else {

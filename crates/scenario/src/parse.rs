@@ -166,7 +166,7 @@ fn syntax(path: &str, text: &str, error: &toml::de::Error) -> ScenarioErrors {
         let help = if message.contains("duplicate key") {
             "keep one of the two"
         } else {
-            "mend the TOML here; texts stand in quotes, a step is `{ ... },` on one line"
+            "mend it here or just above: texts stand in quotes, brackets close, a step is `{ ... },` on one line"
         };
         problems.add(
             ProblemKind::Syntax,

@@ -50,17 +50,19 @@ fn plain(word: &str, value: Value<'_>, problems: &mut Problems) -> Option<Action
         "cut" => Action::Cut,
         "restart" => Action::Restart(Span::ZERO),
         other => {
-            let (message, help) = match WITH_ARGUMENT.iter().find(|(key, _)| *key == other) {
+            let (message, label, help) = match WITH_ARGUMENT.iter().find(|(key, _)| *key == other) {
                 Some((_, written)) => (
                     format!("the action `{other}` needs an argument"),
+                    "a word alone",
                     format!("write `action = {written}`"),
                 ),
                 None => (
                     format!("no action is called `{}`", shown(other)),
+                    "unknown action",
                     did_you_mean(other, ACTIONS.iter().map(|row| row.kind.word())),
                 ),
             };
-            problems.add(ProblemKind::Fault, message, value.span(), "no such action", help);
+            problems.add(ProblemKind::Fault, message, value.span(), label, help);
             return None;
         }
     })

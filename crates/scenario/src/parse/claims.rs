@@ -34,7 +34,7 @@ pub(super) fn watch(watch: &Table<'_>, names: &Names<'_>, problems: &mut Problem
     let mut watched = Vec::new();
     for (found, span) in texts(value, example, problems) {
         if names.find(found, &[Kind::Range, Kind::Buffer]).is_none() {
-            names.unbound(found, span, &[Kind::Range, Kind::Buffer], &[], problems);
+            names.unbound(found, span, &[Kind::Range, Kind::Buffer], ("", &[]), problems);
             continue;
         }
         watched.push(found.to_owned());
@@ -234,7 +234,7 @@ fn violates(
             refuse_unfailing(name, step.step, span, names, steps, problems);
             list.push(name.to_owned());
         } else {
-            names.unbound(name, span, &[Kind::Step], &INVARIANTS, problems);
+            names.unbound(name, span, &[Kind::Step], ("invariant", &INVARIANTS), problems);
         }
     }
     if list.is_empty() && matches!(value.get_ref(), DeValue::Array(items) if items.is_empty()) {

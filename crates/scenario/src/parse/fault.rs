@@ -86,7 +86,7 @@ fn target(fault: &Table<'_>, names: &Names<'_>, problems: &mut Problems) -> Opti
             found,
             value.span(),
             &[Kind::Client, Kind::Node],
-            &["master"],
+            ("", &["master"]),
             problems,
         );
         return None;
@@ -210,7 +210,7 @@ pub(super) fn step_named(
 ) -> Option<usize> {
     let step = names.find(found, &[Kind::Step]).map(|named| named.step);
     if step.is_none() {
-        names.unbound(found, at, &[Kind::Step], &[], problems);
+        names.unbound(found, at, &[Kind::Step], ("", &[]), problems);
     }
     step
 }

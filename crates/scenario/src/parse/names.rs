@@ -81,13 +81,13 @@ impl<'a> Names<'a> {
             .map(|(name, _)| name.as_str())
     }
 
-    /// Reports a name that is not there or is something else.
+    /// Reports a name that is not there or is something else. `further` are words that would do as well, and their kind.
     pub(super) fn unbound(
         &self,
         found: &str,
         at: Range<usize>,
         kinds: &'static [Kind],
-        further: &[&str],
+        further: (&str, &[&str]),
         problems: &mut Problems,
     ) {
         if problems.is_full() {
@@ -98,7 +98,7 @@ impl<'a> Names<'a> {
             .map(|kind| kind.word())
             .collect::<Vec<_>>()
             .join(" or ");
-        let known: Vec<&str> = self.of(kinds).chain(further.iter().copied()).collect();
+        let known: Vec<&str> = self.of(kinds).chain(further.1.iter().copied()).collect();
         if let Some(other) = self.all.get(found) {
             problems.add_at(
                 ProblemKind::Unbound,

@@ -36,7 +36,8 @@ pub(super) fn read(reader: &Reader<'_, '_>, problems: &mut Problems) -> Option<D
     known.extend(own.needs.iter().chain(&own.may));
     known.extend(own.args.iter().map(|(name, _)| *name));
     known.dedup();
-    reader.only(&known, &format!("`{word}`"), problems);
+    let listed: Vec<&str> = own.needs.iter().chain(&own.may).copied().collect();
+    reader.only(&known, &format!("`{word}`"), &listed, problems);
     for key in &own.needs {
         table.demand(key, example(key), problems);
     }
@@ -113,9 +114,13 @@ fn who(reader: &Reader<'_, '_>, verb: Verb, problems: &mut Problems) -> Option<O
             );
             return None;
         }
-        reader
-            .names
-            .unbound(found, value.span(), &[Kind::Client, Kind::Node], &[], problems);
+        reader.names.unbound(
+            found,
+            value.span(),
+            &[Kind::Client, Kind::Node],
+            ("", &[]),
+            problems,
+        );
         return None;
     }
     Some(Some(found.to_owned()))
@@ -251,7 +256,7 @@ fn args(
                     .map(|(found, _)| found.to_owned())
                     .collect(),
             )),
-            ArgKind::Word(words) => word(value, words, problems),
+            ArgKind::Word(words) => word(name, value, words, problems),
         };
         if let Some(read) = read {
             args.insert((*name).to_owned(), read);
@@ -260,16 +265,16 @@ fn args(
     args
 }
 
-fn word(value: Value<'_>, words: &[&str], problems: &mut Problems) -> Option<ArgValue> {
+fn word(name: &str, value: Value<'_>, words: &[&str], problems: &mut Problems) -> Option<ArgValue> {
     let found = text(value, &super::problems::one_of(words.iter().copied()), problems)?;
     if words.contains(&found) {
         return Some(ArgValue::Text(found.to_owned()));
     }
     problems.add(
         ProblemKind::Value,
-        format!("`{}` is no word of upstream here", shown(found)),
+        format!("`{}` is no value of `{name}`", shown(found)),
         value.span(),
-        "unknown word",
+        "unknown value",
         did_you_mean(found, words.iter().copied()),
     );
     None

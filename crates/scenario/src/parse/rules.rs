@@ -6,7 +6,7 @@ use super::tree::Table;
 use crate::error::ProblemKind;
 use crate::forecast::{Conflict, Forecast, When, forecast, strikes_from};
 use crate::instant::offset_ns;
-use crate::{Action, CheckKind, Plan, Step, Trigger, Verb, What, reach, words};
+use crate::{Action, Plan, Step, Trigger, Verb, What, reach, words};
 use moonquake_clock::Span;
 use moonquake_faults::{Moment, PhaseId};
 use std::ops::Range;
@@ -17,7 +17,6 @@ pub(super) fn check(plan: &Plan, fault: &Table<'_>, names: &Names<'_>, problems:
     rules.bounds(problems);
     rules.resumes(problems);
     rules.suspended(problems);
-    rules.looks_back(problems);
     let times = forecast(plan);
     rules.order(&times, problems);
     if times.conflicts.is_empty() {
@@ -229,30 +228,6 @@ impl Rules<'_, '_> {
                 "get" => phase < PhaseId::GetPayloadDone,
                 _ => false,
             }
-    }
-
-    /// `quarantined` and `released` compare with the state before the last step that is no check.
-    fn looks_back(&self, problems: &mut Problems) {
-        let first = self
-            .plan
-            .steps
-            .iter()
-            .position(|step| !matches!(step.what, What::Check(_)));
-        for step in &self.plan.steps {
-            let What::Check(check) = &step.what else {
-                continue;
-            };
-            let compares = matches!(check.kind, CheckKind::Quarantined | CheckKind::Released);
-            if compares && first.is_none_or(|first| first > step.index) {
-                problems.add(
-                    ProblemKind::Step,
-                    format!("the check `{}` has nothing to compare with", check.kind.name()),
-                    self.span(step.index),
-                    "no step above changes anything",
-                    "move it below the step whose effect is meant",
-                );
-            }
-        }
     }
 
     /// Time never goes back.

@@ -142,8 +142,8 @@ impl Reader<'_, '_> {
         &self.brief.table
     }
 
-    /// Reports keys that this kind of step, or this verb, has no use for.
-    pub(super) fn only(&self, known: &[&str], what: &str, problems: &mut Problems) {
+    /// Reports keys that this kind of step, or this verb, has no use for. `own` are its keys beside those of all.
+    pub(super) fn only(&self, known: &[&str], what: &str, own: &[&str], problems: &mut Problems) {
         for (key, span, _) in &self.brief.table.entries {
             if known.contains(key) || problems.is_full() {
                 continue;
@@ -160,7 +160,8 @@ impl Reader<'_, '_> {
                 "not here",
                 match super::problems::nearest(key, known.iter().copied()) {
                     Some(near) if near != *key => format!("did you mean `{near}`?"),
-                    _ => format!("leave it out; {what} takes {}", known.join(", ")),
+                    _ if own.is_empty() => format!("leave it out; {what} has no further keys"),
+                    _ => format!("leave it out; {what} has {}", own.join(", ")),
                 },
             );
         }
@@ -170,6 +171,7 @@ impl Reader<'_, '_> {
         self.only(
             &["id", "at", "tick", "times", "every", "until"],
             "a tick",
+            &["times", "every", "until"],
             problems,
         );
         let value = self.table().get("tick")?;
@@ -188,7 +190,12 @@ impl Reader<'_, '_> {
     }
 
     fn wait(&self, problems: &mut Problems) -> Option<What> {
-        self.only(&["id", "at", "await", "within", "expect"], "an await", problems);
+        self.only(
+            &["id", "at", "await", "within", "expect"],
+            "an await",
+            &["within", "expect"],
+            problems,
+        );
         let value = self.table().get("await")?;
         let within = match self.table().get("within") {
             Some(value) => duration(value, "`within = \"31s\"`", problems)?,
@@ -200,7 +207,7 @@ impl Reader<'_, '_> {
             Some(node) => {
                 if self.names.find(node, &[Kind::Node]).is_none() {
                     self.names
-                        .unbound(node, value.span(), &[Kind::Node], &[], problems);
+                        .unbound(node, value.span(), &[Kind::Node], ("", &[]), problems);
                     return None;
                 }
                 AwaitFor::Mounted(node.to_owned())
@@ -223,7 +230,7 @@ impl Reader<'_, '_> {
                 return None;
             }
             self.names
-                .unbound(found, value.span(), &[Kind::Step], &["quiet"], problems);
+                .unbound(found, value.span(), &[Kind::Step], ("", &["quiet"]), problems);
             return None;
         };
         let brief = &self.names.steps[named.step];
@@ -282,7 +289,7 @@ impl Reader<'_, '_> {
             _ => &["of"],
         };
         let known: Vec<&str> = ["id", "at", "check"].iter().chain(own).copied().collect();
-        self.only(&known, &format!("the check `{}`", kind.name()), problems);
+        self.only(&known, &format!("the check `{}`", kind.name()), own, problems);
         for key in own.iter().filter(|key| **key != "since") {
             let example = match *key {
                 "size" => "`size = \"4MiB\"`",
@@ -326,7 +333,7 @@ impl Reader<'_, '_> {
         let mut of: Vec<String> = Vec::new();
         for (found, span) in texts(value, "`of = [\"a1\"]`", problems) {
             let Some(named) = self.names.find(found, kinds) else {
-                self.names.unbound(found, span, kinds, &[], problems);
+                self.names.unbound(found, span, kinds, ("", &[]), problems);
                 continue;
             };
             if named.step >= self.index {

@@ -197,7 +197,10 @@ pub(super) fn counting(value: Value<'_>, most: u32, example: &str, problems: &mu
     if fits.is_none() {
         problems.add(
             ProblemKind::Value,
-            format!("{number} is not between 1 and {most}"),
+            match most {
+                u32::MAX => format!("{number} is not 1 or more"),
+                _ => format!("{number} is not between 1 and {most}"),
+            },
             value.span(),
             "out of range",
             format!("write {example}"),

@@ -95,7 +95,8 @@ pub(super) fn duration_mend(found: &str, error: &ParseSpanError) -> (String, Str
             }
             near => did_you_mean(near, ["ns", "us", "ms", "s", "min", "h"]),
         },
-        other => other.to_string(),
+        ParseSpanError::TooLong => format!("use a shorter one: {error}"),
+        ParseSpanError::Number => format!("{error}"),
     };
     (message, help)
 }
