@@ -267,11 +267,11 @@ impl Admin {
         let mut stream = TcpStream::connect_timeout(&self.address, LIMIT)?;
         stream.set_read_timeout(Some(LIMIT))?;
         stream.set_write_timeout(Some(LIMIT))?;
-        let host = self.address;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-        )?;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.address
+        );
+        stream.write_all(request.as_bytes())?;
         let mut bytes = Vec::new();
         stream.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -331,8 +331,12 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a client");
-            let length = stream.read(&mut [0; 4_096]).expect("a request");
-            assert_ne!(length, 0);
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).expect("a request");
+                request.extend(byte);
+            }
             stream.write_all(bytes).expect("send the answer");
         });
         Admin::new(address)

@@ -9,14 +9,12 @@ use moonquake_clock::{Clocks, Thread};
 use moonquake_protocol::Uuid;
 
 pub(crate) const TESTS: &[Test] = &[
-    ("real_lease_protects_until_its_last_nanosecond", lease),
-    ("real_second_put_start_gets_in_after_the_discard_timeout", discard),
-    (
-        "real_unfinished_put_is_released_after_the_release_timeout",
-        release,
-    ),
-    ("real_quarantine_ends_at_the_release_timeout", quarantine),
-    ("real_silent_client_expires_after_its_ttl", ttl),
+    ("real_boundary_lease", lease),
+    ("real_boundary_discard", discard),
+    ("real_boundary_release", release),
+    ("real_boundary_quarantine", quarantine),
+    ("real_boundary_sweep", sweep),
+    ("real_boundary_client_ttl", ttl),
 ];
 
 const SECOND: u64 = 1_000_000_000;
@@ -45,6 +43,7 @@ fn after(deadline_ns: u64, offset_ns: i64) -> u64 {
         .expect("a later instant")
 }
 
+/// Removing a leased key is refused until the lease of 10 s has passed, its last nanosecond included.
 fn lease() {
     let mut rig = Rig::with_segments(1);
     triple([-706, 0, 0], |repetition, offset_ns| {
@@ -62,6 +61,7 @@ fn lease() {
     });
 }
 
+/// A second PutStart is refused up to and including 30 s after the first.
 fn discard() {
     let mut rig = Rig::with_segments(1);
     triple([-705, -705, 0], |repetition, offset_ns| {
@@ -73,6 +73,7 @@ fn discard() {
     });
 }
 
+/// An unfinished put is given up more than 600 s after its PutStart, by the sweep that falls due then.
 fn release() {
     let mut rig = Rig::with_segments(1);
     triple([MIB, MIB, 0], |repetition, offset_ns| {
@@ -87,6 +88,7 @@ fn release() {
     });
 }
 
+/// Preempted memory is free exactly 600 s after the PutStart that got it, if a sweep runs then.
 fn quarantine() {
     let mut rig = Rig::with_segments(1);
     // The second put stays; its predecessor's memory is what is waited for.
@@ -110,6 +112,33 @@ fn quarantine() {
     });
 }
 
+/// The idle sweep runs more than 600 s after the last one, however long ago the quarantine has ended.
+fn sweep() {
+    let mut rig = Rig::with_segments(1);
+    triple([2 * MIB, 2 * MIB, MIB], |repetition, offset_ns| {
+        rig.swept();
+        let before = rig.swept();
+        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        let key = format!("k{repetition}_{offset_ns}");
+        rig.at(before, 500 * SECOND);
+        rig.put_start(&key, MIB).expect("a place for the object");
+        rig.at(before, 540 * SECOND);
+        rig.put_start(&key, MIB)
+            .expect("a place for the second writer's object");
+        assert_eq!(rig.put_end(&key), 0);
+        rig.at(before, 601 * SECOND);
+        rig.tick(Thread::Eviction);
+        // The quarantine ends 499 s after this sweep, which leaves it alone.
+        let base = rig.master.clocks();
+        rig.at(base, after(600 * SECOND, offset_ns));
+        rig.tick(Thread::Eviction);
+        let allocated = rig.allocated();
+        assert_eq!(rig.remove(&key), 0, "never read, so no lease");
+        allocated
+    });
+}
+
+/// A client that is silent for more than its ttl of 10 s is expired by the next round of the monitor, and its segment goes.
 fn ttl() {
     let mut rig = Rig::with_segments(0);
     let client = Uuid::new(200, 0);
