@@ -64,11 +64,12 @@ pub struct StartOptions {
 /// A running master under control.
 #[derive(Debug)]
 pub struct MasterProcess {
+    // First, so that the process has ended when its folder goes.
+    run: Run,
     options: StartOptions,
     release: Release,
     library: PathBuf,
     home: TempDir,
-    run: Run,
 }
 
 /// One life of the process.
@@ -209,6 +210,19 @@ impl MasterProcess {
         end(&self.run.page, &mut child)
     }
 
+    /// Stops the process where it stands (SIGSTOP); returns once it stands. What is sent to it waits.
+    pub fn freeze(&self) -> Result<(), ProcessError> {
+        let child = self.run.living_child("being frozen")?;
+        spawn::freeze(&child).map_err(ProcessError::io("freeze the master"))
+    }
+
+    /// Lets a frozen process go on.
+    pub fn resume(&self) -> Result<(), ProcessError> {
+        let child = self.run.living_child("being resumed")?;
+        spawn::resume(&child);
+        Ok(())
+    }
+
     /// How the process ended; none while it runs.
     pub fn exit_status(&self) -> Option<ExitStatus> {
         self.run.child().try_wait().ok().flatten()
@@ -221,7 +235,8 @@ impl MasterProcess {
 
     /// Processor time it has used, all threads together. An error once it has ended.
     pub fn cpu_time(&self) -> Result<Duration, ProcessError> {
-        spawn::cpu_time(&self.run.child()).map_err(ProcessError::io("read the master's processor time"))
+        let child = self.run.living_child("being measured")?;
+        spawn::cpu_time(&child).map_err(ProcessError::io("read the master's processor time"))
     }
 
     /// Where it answers RPCs.
@@ -253,6 +268,22 @@ impl MasterProcess {
 impl Run {
     fn child(&self) -> MutexGuard<'_, Child> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The child, if it runs. The id of one that has ended and been waited for may by now be another process's.
+    fn living_child(&self, doing: &'static str) -> Result<MutexGuard<'_, Child>, ProcessError> {
+        let mut child = self.child();
+        match child
+            .try_wait()
+            .map_err(ProcessError::io("look after the master"))?
+        {
+            None => Ok(child),
+            Some(status) => Err(ProcessError::Ended {
+                doing,
+                status,
+                log_tail: self.log_tail(),
+            }),
+        }
     }
 
     fn log_tail(&self) -> String {
@@ -304,6 +335,8 @@ fn end(page: &SharedPage, child: &mut Child) -> Result<ExitStatus, ProcessError>
         return Ok(status);
     }
     page.open_gates();
+    // A frozen process would not notice the rest.
+    spawn::resume(child);
     spawn::terminate(child);
     if !spawn::wait_for_end(child, STOP_LIMIT) {
         child.kill().map_err(ProcessError::io("kill the master"))?;

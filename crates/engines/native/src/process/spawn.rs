@@ -77,6 +77,33 @@ pub(crate) fn terminate(child: &Child) {
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) };
 }
 
+/// Stops a child and waits until it stands still.
+pub(crate) fn freeze(child: &Child) -> io::Result<()> {
+    let pid = child.id().cast_signed();
+    // SAFETY: sends a signal to a child that has not been waited for.
+    if unsafe { libc::kill(pid, libc::SIGSTOP) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all bytes zero is a valid value of this plain structure.
+    let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let wanted = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: the structure is writable. Nothing is reaped, so that the child's end can still be waited for.
+    if unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut seen, wanted) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if seen.si_code == libc::CLD_STOPPED {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
+}
+
+/// Lets a stopped child go on.
+pub(crate) fn resume(child: &Child) {
+    // SAFETY: sends a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGCONT) };
+}
+
 /// Waits until the child has ended, at most `limit` of real time. Says whether it has. Does not reap it.
 pub(crate) fn wait_for_end(child: &Child, limit: Duration) -> bool {
     let Some(handle) = pidfd(child) else {

@@ -69,6 +69,17 @@ impl Rig {
         }
     }
 
+    /// Whether the admin server answers in time. A request that is not answered is left behind.
+    pub(crate) fn answers_within(&mut self, limit: Duration) -> bool {
+        let mut stream =
+            TcpStream::connect(self.master.admin_addr()).expect("the kernel accepts for the master");
+        stream
+            .write_all(b"GET /role HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .expect("send a request");
+        stream.set_read_timeout(Some(limit)).expect("set a limit");
+        stream.read(&mut [0; 1_024]).is_ok_and(|length| length > 0)
+    }
+
     /// 0 or the error number of a call.
     pub(crate) fn code(&mut self, request: &Request) -> i32 {
         self.call(request).error().map_or(0, ErrorCode::value)

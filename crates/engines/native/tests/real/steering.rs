@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     ),
     ("real_unmount_is_over_when_the_cleanup_worker_sleeps", cleanup),
     ("real_idle_master_uses_no_processor", idle),
+    ("real_frozen_master_answers_when_it_goes_on", freeze),
     ("real_restart_forgets_everything_but_address_and_time", restart),
     ("real_stop_is_orderly_and_kill_is_not", endings),
 ];
@@ -165,6 +166,30 @@ fn idle() {
     let share = used.as_secs_f64() / started.elapsed().as_secs_f64();
     println!("idle: {:.3} % of a core", share * 100.0);
     assert!(share < 0.05, "{:.1} % of a core", share * 100.0);
+}
+
+fn freeze() {
+    let mut rig = Rig::with_segments(1);
+    rig.put("k", MIB);
+    rig.master.freeze().unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        !rig.answers_within(Duration::from_millis(100)),
+        "nobody is there to answer"
+    );
+    rig.master.resume().unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        rig.answers_within(Duration::from_secs(20)),
+        "what was sent has waited"
+    );
+    assert_eq!(rig.get("k"), 0);
+
+    rig.master.freeze().unwrap_or_else(|error| panic!("{error}"));
+    let started = Instant::now();
+    drop(rig);
+    assert!(
+        started.elapsed() < Duration::from_secs(1),
+        "a frozen master ends as soon"
+    );
 }
 
 fn restart() {
