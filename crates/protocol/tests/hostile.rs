@@ -272,3 +272,85 @@ fn items_without_size_are_counted() {
         }
     );
 }
+
+/// A message of that type with lengths of one byte.
+fn described(literal: &[u8], value: &[u8]) -> Vec<u8> {
+    let hash = (TypeTag::new(literal.to_vec()).hash() | 1).to_le_bytes();
+    [&hash[..], &[0b100], literal, &[0], value].concat()
+}
+
+#[test]
+fn recursive_types_end_somewhere() {
+    // A struct that holds a list of itself, one inside the other.
+    let list_of_itself = [0xfd, 0x84, 0xfb, 0x81, 0xff];
+    let nested = |levels: usize| described(&list_of_itself, &[&vec![1; levels][..], &[0]].concat());
+    let shallow = DynamicMessage::decode(&nested(15)).unwrap();
+    assert_eq!(shallow.encode().unwrap(), nested(15));
+    for levels in [100, 100_000] {
+        assert!(matches!(
+            DynamicMessage::decode(&nested(levels)),
+            Err(DecodeError::TooDeep { limit: 64, .. })
+        ));
+    }
+    // A struct that holds itself has no end at all.
+    let itself = described(&[0xfd, 0xfd, 0xfb, 0x81, 0xff, 0xff], &[0; 64]);
+    assert!(matches!(
+        DynamicMessage::decode(&itself),
+        Err(DecodeError::TooDeep { .. })
+    ));
+}
+
+#[test]
+fn varints_are_no_longer_than_their_type() {
+    for (code, most, too_much) in [
+        (
+            0x16,
+            &[0xff, 0xff, 0xff, 0xff, 0x0f][..],
+            &[0xff, 0xff, 0xff, 0xff, 0x10][..],
+        ),
+        (
+            0x14,
+            &[0xff, 0xff, 0xff, 0xff, 0x0f],
+            &[0xff, 0xff, 0xff, 0xff, 0x8f, 0],
+        ),
+        (
+            0x17,
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+            &[0x80; 11],
+        ),
+        (
+            0x15,
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+            &[0xff; 10],
+        ),
+    ] {
+        let message = described(&[code], most);
+        assert_eq!(
+            DynamicMessage::decode(&message).unwrap().encode().unwrap(),
+            message
+        );
+        let error = DynamicMessage::decode(&described(&[code], too_much)).unwrap_err();
+        assert_eq!(error, DecodeError::Varint { offset: 7 }, "{code:#x}");
+    }
+}
+
+#[test]
+fn members_lie_where_the_compiler_puts_them() {
+    // u8 and u32: with padding, and packed to single bytes.
+    for (literal, value) in [
+        (
+            &[0xfd, 0x06, 0x02, 0x85, 0x85, 0xff][..],
+            &[7, 0, 0, 0, 1, 2, 3, 4][..],
+        ),
+        (&[0xfd, 0x06, 0x02, 0x82, 0x82, 0xff], &[7, 1, 2, 3, 4]),
+        (&[0xfd, 0x02, 0x06, 0x85, 0x85, 0xff], &[1, 2, 3, 4, 7, 0, 0, 0]),
+    ] {
+        let message = described(literal, value);
+        assert_eq!(
+            DynamicMessage::decode(&message).unwrap().encode().unwrap(),
+            message
+        );
+        // The last byte belongs to the value, padding or not.
+        assert!(DynamicMessage::decode(&message[..message.len() - 1]).is_err());
+    }
+}

@@ -188,3 +188,41 @@ impl<'a> Writer<'a> {
         self.put(&bytes[..self.width.bytes()]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Width;
+    use crate::struct_pack::{Literal, decode_message, encode_message};
+
+    #[test]
+    fn the_smallest_width_that_fits_is_taken() {
+        for (count, width) in [
+            (0, Width::One),
+            (255, Width::One),
+            (256, Width::Two),
+            (65_535, Width::Two),
+            (65_536, Width::Four),
+            (0xffff_ffff, Width::Four),
+            (0x1_0000_0000, Width::Eight),
+        ] {
+            assert_eq!(Width::for_count(count), width, "{count}");
+            assert_eq!(Width::from_bits(width.bits()), width);
+        }
+    }
+
+    #[test]
+    fn one_long_text_widens_every_length() {
+        // Hash, metainfo if the width is not 1, the count, the two lengths, the texts.
+        for (length, prefix_bytes, width_bytes) in [(255, 4, 1), (256, 5, 2), (65_535, 5, 2), (65_536, 5, 4)]
+        {
+            let texts = vec!["x".repeat(length), "y".to_owned()];
+            let message = encode_message(&texts, Literal::Without);
+            assert_eq!(
+                message.len(),
+                prefix_bytes + 3 * width_bytes + length + 1,
+                "{length}"
+            );
+            assert_eq!(decode_message(&message), Ok(texts));
+        }
+    }
+}

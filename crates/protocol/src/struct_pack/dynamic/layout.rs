@@ -8,15 +8,20 @@ pub(super) struct Paddings {
     pub(super) before: Vec<u64>,
     /// Behind the last.
     pub(super) after: u64,
+    /// Members and padding together, in bytes.
+    pub(super) total: u64,
 }
 
 impl Paddings {
-    /// Of a struct or pair; `None` if it cannot be copied.
+    /// Of a struct or pair; `None` if it cannot be copied. It has a member at least: C++ gives an empty struct a byte
+    /// that no literal speaks of.
     pub(super) fn of(ty: &Type) -> Option<Self> {
-        let Type::Copied { fields, pack, align } = ty else {
-            return None;
-        };
-        Self::of_members(fields, u64::from(*pack), u64::from(*align))
+        match ty {
+            Type::Copied { fields, pack, align } if !fields.is_empty() => {
+                Self::of_members(fields, u64::from(*pack), u64::from(*align))
+            }
+            _ => None,
+        }
     }
 
     /// Of an entry of a map. Upstream writes it as a pair, so it is copied as memory if key and value can be.
@@ -28,6 +33,7 @@ impl Paddings {
         copied().unwrap_or(Self {
             before: vec![0, 0],
             after: 0,
+            total: 0,
         })
     }
 
@@ -40,9 +46,11 @@ impl Paddings {
             before.push(start - end);
             end = start.checked_add(bytes)?;
         }
+        let total = end.checked_next_multiple_of(align)?;
         Some(Self {
             before,
-            after: end.checked_next_multiple_of(align)? - end,
+            after: total - end,
+            total,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Types read from a literal. Mirrors `struct_pack` `type_id.hpp` and `type_calculate.hpp:get_type_literal`.
 
+use super::layout::Paddings;
 use crate::struct_pack::{DecodeError, TypeTag};
 
 /// How deep types and values may lie inside each other. The deepest type of the store has 6 levels.
@@ -179,17 +180,7 @@ impl Type {
                 let (bytes, align) = item.memory_layout()?;
                 Some((bytes.checked_mul(*length)?, align))
             }
-            // A member at least: C++ gives an empty struct a byte that no literal speaks of.
-            Type::Copied { fields, pack, align } if !fields.is_empty() => {
-                let align = u64::from(*align);
-                let mut end: u64 = 0;
-                for field in fields {
-                    let (bytes, field_align) = field.memory_layout()?;
-                    let start = end.checked_next_multiple_of(field_align.min(u64::from(*pack)))?;
-                    end = start.checked_add(bytes)?;
-                }
-                Some((end.checked_next_multiple_of(align)?, align))
-            }
+            Type::Copied { align, .. } => Some((Paddings::of(self)?.total, u64::from(*align))),
             _ => None,
         }
     }
