@@ -8,6 +8,7 @@
 mod admin;
 mod error;
 mod home;
+mod launch;
 #[path = "../../../../clockpage/src/layout.rs"]
 #[allow(
     dead_code,
@@ -20,6 +21,7 @@ mod master;
 mod page;
 mod ports;
 pub mod release;
+mod run;
 mod spawn;
 mod threads;
 

@@ -44,13 +44,12 @@ struct Victim {
     child: Child,
     master_pid: u32,
     master: TcpStream,
-    folder: TempDir,
 }
 
-fn victim(mode: &str, folder: TempDir) -> Victim {
+fn victim(mode: &str, folder: &Path) -> Victim {
     let mut child = Command::new(std::env::current_exe().expect("this test"))
         .env(VICTIM, mode)
-        .env("TMPDIR", folder.path())
+        .env("TMPDIR", folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -72,7 +71,6 @@ fn victim(mode: &str, folder: TempDir) -> Victim {
         master_pid: pid.parse().expect("a number"),
         child,
         master,
-        folder,
     }
 }
 
@@ -127,57 +125,46 @@ fn folder() -> TempDir {
 }
 
 fn drop_leaves_nothing() {
-    let mut victim = victim("drop", folder());
-    assert_eq!(victim.wait().code(), Some(0));
-    assert_eq!(left_in(victim.folder.path()), Vec::<String>::new());
+    let folder = folder();
+    assert_eq!(victim("drop", folder.path()).wait().code(), Some(0));
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
 }
 
 fn panic_leaves_nothing() {
-    let mut victim = victim("panic", folder());
-    assert_eq!(victim.wait().code(), Some(101));
-    assert_eq!(left_in(victim.folder.path()), Vec::<String>::new());
+    let folder = folder();
+    assert_eq!(victim("panic", folder.path()).wait().code(), Some(101));
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
 }
 
 fn killed_owner() {
-    let mut victim = victim("wait", folder());
+    let folder = folder();
+    let mut victim = victim("wait", folder.path());
     victim.signal("KILL");
     assert_eq!(victim.wait().signal(), Some(9));
 }
 
 fn interrupted_owner() {
-    let mut victim = victim("wait", folder());
+    let folder = folder();
+    let mut victim = victim("wait", folder.path());
     victim.signal("INT");
     assert_eq!(victim.wait().signal(), Some(2));
 }
 
 fn orphans() {
-    let mut dead = victim("wait", folder());
+    let folder = folder();
+    let mut dead = victim("wait", folder.path());
     dead.signal("KILL");
     dead.wait();
-    assert_eq!(left_in(dead.folder.path()).len(), 1, "nobody could clean up");
-    // A folder of a living owner stays.
-    let living = victim("wait", dead.folder);
-    assert_eq!(left_in(living.folder.path()).len(), 1, "the dead one's is gone");
-    let mut next = victim("drop", living.folder);
-    next.wait();
-    assert_eq!(
-        left_in(next.folder.path()).len(),
-        1,
-        "the living one's is still there"
-    );
-    let mut living = Victim {
-        folder: folder(),
-        ..living_parts(living.child, living.master_pid, living.master)
-    };
+    let orphans = left_in(folder.path());
+    assert_eq!(orphans.len(), 1, "nobody could clean up");
+
+    let mut living = victim("wait", folder.path());
+    let owned = left_in(folder.path());
+    assert_eq!(owned.len(), 1, "the dead one's is gone");
+    assert_ne!(owned, orphans);
+    victim("drop", folder.path()).wait();
+    assert_eq!(left_in(folder.path()), owned, "that of a living owner stays");
+
     living.signal("KILL");
     living.wait();
-}
-
-fn living_parts(child: Child, master_pid: u32, master: TcpStream) -> Victim {
-    Victim {
-        child,
-        master_pid,
-        master,
-        folder: folder(),
-    }
 }
