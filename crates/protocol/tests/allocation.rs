@@ -224,6 +224,31 @@ fn announced_frames() {
     }
 }
 
+/// A stream whose pieces never end where a frame does: what was handed out is not kept.
+fn endless_stream() {
+    let header = RequestHeader {
+        body_bytes: 1000,
+        ..Default::default()
+    };
+    let stream = [&header.to_bytes()[..], &[0; 1000]].concat().repeat(4000);
+    let mut frames = 0;
+    let peak = peak_bytes(|| {
+        let mut decoder = FrameDecoder::<RequestHeader>::new();
+        for piece in stream.chunks(1021) {
+            decoder.feed(piece);
+            while decoder.next_frame().unwrap().is_some() {
+                frames += 1;
+            }
+        }
+    });
+    assert_eq!(frames, 4000);
+    assert!(
+        peak <= 256 << 10,
+        "{} bytes passed through and {peak} were held",
+        stream.len()
+    );
+}
+
 #[test]
 fn heap_stays_within_a_small_multiple_of_what_arrived() {
     // The counter counts: without this a broken allocator would make the test pass.
@@ -235,4 +260,5 @@ fn heap_stays_within_a_small_multiple_of_what_arrived() {
     honest_messages();
     hostile_types();
     announced_frames();
+    endless_stream();
 }

@@ -164,3 +164,43 @@ impl RpcError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NAMED, RpcError, RpcErrorCode};
+    use crate::frame::encode_error;
+    use crate::struct_pack::Literal;
+
+    #[test]
+    fn numbers_and_names_belong_together() {
+        for (number, (code, _)) in (1_u8..).zip(NAMED) {
+            assert_eq!(code.header_value(), number);
+            assert_eq!(RpcErrorCode::from_header_value(number), Some(code));
+        }
+        assert_eq!(
+            RpcErrorCode::InvalidArguments.to_string(),
+            "RPC error 4 (arguments do not decode)"
+        );
+        assert_eq!(RpcErrorCode::SerialNumberConflict.header_value(), 17);
+        assert_eq!(RpcErrorCode::from_header_value(18), Some(RpcErrorCode::Other(18)));
+        assert_eq!(
+            RpcErrorCode::from_header_value(254),
+            Some(RpcErrorCode::Other(254))
+        );
+        assert_eq!(RpcErrorCode::from_header_value(0), None);
+        assert_eq!(RpcErrorCode::from_header_value(255), None);
+    }
+
+    #[test]
+    fn a_custom_code_travels_in_the_body() {
+        let error = RpcError {
+            code: RpcErrorCode::Custom(1000),
+            message: "x".to_owned(),
+        };
+        let frame = encode_error(1, &error, Literal::With);
+        assert_eq!(frame[2], 255);
+        // Metainfo, then the literal of a pair of u16 and text, then 1000 and the text.
+        assert_eq!(frame[20..], *b"\x04\xfd\x08\x80\x0c\xff\0\xe8\x03\x01x");
+        assert_eq!(error.to_string(), "RPC error 255/1000: x");
+    }
+}

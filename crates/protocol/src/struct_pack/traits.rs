@@ -257,3 +257,25 @@ impl<A: StructPack, B: StructPack> StructPack for (A, B) {
         Ok((A::decode(reader)?, B::decode(reader)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StructPack;
+    use crate::struct_pack::{TypeTag, decode_message};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn of_two_equal_keys_the_first_stays() {
+        let tag = TypeTag::of::<BTreeMap<String, u8>>();
+        let message = [&tag.hash().to_le_bytes()[..], b"\x03\x01b\x01\x01a\x02\x01b\x03"].concat();
+        let map: BTreeMap<String, u8> = decode_message(&message).unwrap();
+        assert_eq!(map, BTreeMap::from([("a".to_owned(), 2), ("b".to_owned(), 1)]));
+    }
+
+    #[test]
+    fn the_smallest_size_is_that_of_the_smaller_side() {
+        assert_eq!(<Result<(), i32>>::BYTES_MIN, 1);
+        assert_eq!(<Result<u64, i32>>::BYTES_MIN, 5);
+        assert_eq!(<(String, u64)>::BYTES_MIN, 9);
+    }
+}
