@@ -18,7 +18,7 @@ pub enum ProcessError {
     #[error(
         "the Mooncake release {version} is not unpacked: looked in {}.{} Cure: run `{cure}` in the workspace, or name its folder in {variable}",
         list(looked_in),
-        problem.as_ref().map(|problem| format!(" Fetching it failed: {problem}")).unwrap_or_default()
+        problem.as_ref().map(|problem| format!(" Fetching it failed: {problem}.")).unwrap_or_default()
     )]
     ReleaseMissing {
         /// The pinned version.

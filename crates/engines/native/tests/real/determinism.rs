@@ -1,11 +1,14 @@
 //! The same seed and the same requests give the same master.
 
 use crate::Test;
-use crate::rig::{MIB, Rig, START};
+use crate::rig::{MIB, Rig, START, tenant};
 use moonquake_clock::Thread;
+use moonquake_protocol::{Request, Response, Uuid};
+use std::collections::BTreeSet;
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_seed_decides_the_placement", placement),
+    ("real_seed_decides_the_ids_of_tasks", task_ids),
     ("real_order_of_frees_is_the_same_in_every_start", order_of_frees),
 ];
 
@@ -25,6 +28,35 @@ fn placement() {
             "{name} gets its share"
         );
     }
+}
+
+fn task_ids() {
+    let ids = |seed: u64| -> Vec<Uuid> {
+        let mut rig = Rig::seeded(3, seed);
+        rig.put("k", 1_000);
+        let create = |rig: &mut Rig, target: &str| {
+            let request = Request::CreateCopyTask {
+                key: "k".to_owned(),
+                tenant_id: tenant(),
+                targets: vec![target.to_owned()],
+            };
+            match rig.call(&request) {
+                Response::CreateCopyTask(Ok(id)) => id,
+                other => panic!("{other:?}"),
+            }
+        };
+        ["n0", "n1", "n2", "n0"]
+            .map(|target| create(&mut rig, target))
+            .to_vec()
+    };
+    let first = ids(42);
+    assert_eq!(first, ids(42));
+    assert_ne!(first, ids(43));
+    assert_eq!(
+        first.iter().collect::<BTreeSet<_>>().len(),
+        first.len(),
+        "no id twice"
+    );
 }
 
 /// An eviction round frees expired writes in the order of a list to which sixteen threads append. If that order varied, so would the
