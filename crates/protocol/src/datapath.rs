@@ -220,4 +220,16 @@ mod tests {
             assert_eq!(DataStatus::from_bytes(&status.to_bytes()), Ok(status));
         }
     }
+
+    #[test]
+    fn a_descriptor_without_version_means_1() {
+        for (published, version) in [
+            (None, DataVersion::V1),
+            (Some(1), DataVersion::V1),
+            (Some(2), DataVersion::V2),
+            (Some(3), DataVersion::V2),
+        ] {
+            assert_eq!(DataVersion::of_descriptor(published), version, "{published:?}");
+        }
+    }
 }

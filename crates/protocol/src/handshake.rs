@@ -343,4 +343,23 @@ mod tests {
             Err(HandshakeError::Json(_))
         ));
     }
+
+    #[test]
+    fn data_goes_to_the_published_host_if_there_is_one() {
+        let descriptor = |host: &str| {
+            let text = format!(r#"{{"name":"s","protocol":"tcp","tcp_data_port":9{host}}}"#);
+            SegmentDescriptor::from_json(&text).unwrap()
+        };
+        for (published, expected) in [
+            ("", "endpoint"),
+            (r#","tcp_data_host":"""#, "endpoint"),
+            (r#","tcp_data_host":"data""#, "data"),
+        ] {
+            assert_eq!(
+                descriptor(published).data_host("endpoint"),
+                expected,
+                "{published}"
+            );
+        }
+    }
 }

@@ -218,3 +218,40 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
             text
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{TypeTag, decode_message};
+    use crate::struct_pack::{DecodeError, DynamicMessage, Type};
+
+    /// A number, preceded by a total length of two bytes that says `total`.
+    fn with_total(total: u16) -> Vec<u8> {
+        let hash = (TypeTag::of::<u32>().hash() | 1).to_le_bytes();
+        [&hash[..], &[0b01], &total.to_le_bytes(), &[1, 2, 3, 4]].concat()
+    }
+
+    #[test]
+    fn a_total_length_must_be_there_and_hold_the_value() {
+        let number = u32::from_le_bytes([1, 2, 3, 4]);
+        assert_eq!(decode_message::<u32>(&with_total(11)), Ok(number));
+        let beyond = DecodeError::Truncated {
+            offset: 0,
+            what: "the message",
+            needed: 12,
+            left: 11,
+        };
+        assert_eq!(decode_message::<u32>(&with_total(12)), Err(beyond.clone()));
+
+        let ty = Type::parse(&[0x02]).unwrap();
+        let whole = DynamicMessage::decode_as(&with_total(11), &ty).unwrap();
+        assert_eq!(whole.encode().unwrap(), with_total(11));
+        assert_eq!(DynamicMessage::decode_as(&with_total(12), &ty), Err(beyond));
+        let inside = DecodeError::Truncated {
+            offset: 7,
+            what: "the value",
+            needed: 4,
+            left: 3,
+        };
+        assert_eq!(DynamicMessage::decode_as(&with_total(10), &ty), Err(inside));
+    }
+}
