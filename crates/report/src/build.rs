@@ -1,6 +1,7 @@
 //! From plan, evidence and judgement to the postmortem.
 
 use crate::cite::{Citer, joined};
+use crate::project::Projection;
 use crate::timeline::{Context, rows};
 use crate::words::{fault_in_words, step_name};
 use crate::{
@@ -40,8 +41,8 @@ impl Postmortem {
         judgement: &Judgement,
         replay: &str,
     ) -> Result<Postmortem, ReportError> {
-        let (projected, numbers) = project::project(evidence, &cited_by(judgement));
-        build(plan, &projected, judgement, replay, Some(&numbers))
+        let projection = project::project(evidence, &cited_by(judgement));
+        build(plan, &projection.evidence, judgement, replay, Some(&projection))
     }
 }
 
@@ -50,9 +51,9 @@ fn build(
     evidence: &Evidence,
     judgement: &Judgement,
     replay: &str,
-    numbers: Option<&BTreeMap<EventId, EventId>>,
+    projection: Option<&Projection>,
 ) -> Result<Postmortem, ReportError> {
-    let citer = Citer::new(evidence, numbers);
+    let citer = Citer::new(evidence, projection);
     let maker = Maker {
         plan,
         evidence,
@@ -104,8 +105,13 @@ fn build(
         timeline: Vec::new(),
         replay: replay.to_owned(),
     };
+    let proven = postmortem.proof.seen.iter().filter(|_| postmortem.proof.proven);
     let context = Context {
         cited: &cited_in(&postmortem),
+        fails: failures(&postmortem),
+        proves: proven
+            .flat_map(|seen| seen.events().ids().iter().copied())
+            .collect(),
         steps: plan
             .steps
             .iter()
@@ -202,13 +208,16 @@ impl Maker<'_> {
     }
 
     fn file_claim(&self) -> FileClaim {
-        let claim = self.judgement.claim.as_ref();
-        FileClaim {
-            is: claim.map(|claim| claim.is),
-            because: claim.and_then(|claim| claim.because.clone()),
-            violates: claim.map(|claim| claim.violates.clone()).unwrap_or_default(),
-            met: claim.is_some_and(|claim| claim.met),
-            deviations: self.judgement.deviations.clone(),
+        match self.judgement.claim.clone() {
+            None => FileClaim::default(),
+            Some(claim) => FileClaim {
+                is: Some(claim.is),
+                because: claim.because,
+                violates: claim.violates,
+                met: claim.met,
+                failed_unclaimed: claim.failed_unclaimed,
+                claimed_unfailed: claim.claimed_unfailed,
+            },
         }
     }
 
@@ -344,12 +353,38 @@ fn actual(proof: &Proof, expectations: &[Expectation], invariants: &[Invariant])
         ));
     }
     let rest = held.iter().skip(spelled);
+    let more = if spelled > 0 { " more" } else { "" };
     let text = match rest.len() {
-        1 => "1 more expectation held".to_owned(),
-        count => format!("{count} more expectations held"),
+        1 => format!("1{more} expectation held"),
+        count => format!("{count}{more} expectations held"),
     };
     claims.extend(joined(text, rest.map(|row| row.actual.events())));
     claims
+}
+
+/// For each event the names of what it shows to have failed.
+fn failures(postmortem: &Postmortem) -> BTreeMap<EventId, Vec<String>> {
+    let steps = postmortem
+        .expectations
+        .iter()
+        .map(|row| (&row.step, row.status, &row.actual));
+    let invariants = postmortem
+        .invariants
+        .iter()
+        .map(|row| (&row.name, row.status, &row.actual));
+    let mut fails: BTreeMap<EventId, Vec<String>> = BTreeMap::new();
+    for (name, _, actual) in steps
+        .chain(invariants)
+        .filter(|(_, status, _)| *status == Status::Failed)
+    {
+        for id in actual.events().ids() {
+            let names = fails.entry(*id).or_default();
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+    }
+    fails
 }
 
 /// Every event that the judge cites.

@@ -1,8 +1,8 @@
 //! Claims and the events they rest on. Nothing else in this crate can be rendered as a claim.
 
+use crate::project::Projection;
 use moonquake_evidence::{EventId, Evidence};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Why no postmortem can be written: the judgement says something that its evidence does not carry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,24 +59,20 @@ impl Claim {
 /// Hands out citations of one record, and nothing that is not in it.
 pub(crate) struct Citer<'a> {
     evidence: &'a Evidence,
-    /// Where the evidence was renumbered: from the judge's ids to those of the report.
-    renumbered: Option<&'a BTreeMap<EventId, EventId>>,
+    /// Where the evidence was projected: from the judge's ids and words to those of the report.
+    projection: Option<&'a Projection>,
 }
 
 impl<'a> Citer<'a> {
-    pub(crate) fn new(
-        evidence: &'a Evidence,
-        renumbered: Option<&'a BTreeMap<EventId, EventId>>,
-    ) -> Citer<'a> {
-        Citer { evidence, renumbered }
+    pub(crate) fn new(evidence: &'a Evidence, projection: Option<&'a Projection>) -> Citer<'a> {
+        Citer { evidence, projection }
     }
 
-    /// Citations for a claim of the judge, whose ids may have to be renumbered.
-    pub(crate) fn cites(&self, claim: &str, ids: &[EventId]) -> Result<Cites, ReportError> {
+    fn cites(&self, claim: &str, ids: &[EventId]) -> Result<Cites, ReportError> {
         let mut known = Vec::with_capacity(ids.len());
         for id in ids {
-            let own = match self.renumbered {
-                Some(map) => map.get(id).copied(),
+            let own = match self.projection {
+                Some(projection) => projection.numbers.get(id).copied(),
                 None => Some(*id),
             };
             match own.filter(|own| self.evidence.get(*own).is_some()) {
@@ -101,8 +97,11 @@ impl<'a> Citer<'a> {
 
     /// A claim of the judge.
     pub(crate) fn claim(&self, text: impl Into<String>, ids: &[EventId]) -> Result<Claim, ReportError> {
-        let text = text.into();
+        let mut text = text.into();
         let events = self.cites(&text, ids)?;
+        if let Some(projection) = self.projection {
+            text = projection.scrub(&text);
+        }
         Ok(Claim { text, events })
     }
 

@@ -135,12 +135,11 @@ fn tally(what: &str, statuses: impl Iterator<Item = Status>) -> String {
     let statuses: Vec<Status> = statuses.collect();
     let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
     let held = count(Status::Held);
-    let all = counted(statuses.len(), what);
-    let mut text = match (statuses.len(), held) {
-        (0, _) => return format!("no {what}"),
-        (total, held) if total == held && total > 1 => format!("all {all} held"),
-        (total, held) if total == held => format!("{all} held"),
-        _ => format!("{held} of {all} held"),
+    let mut text = match statuses.len() {
+        0 => return format!("no {what}"),
+        1 if held == 1 => format!("the one {what} held"),
+        all if held == all => format!("all {all} {what}s held"),
+        all => format!("{held} of {} held", counted(all, what)),
     };
     for status in [Status::Failed, Status::CouldNotSee, Status::NotApplicable] {
         let count = count(status);
@@ -157,7 +156,7 @@ fn tally(what: &str, statuses: impl Iterator<Item = Status>) -> String {
 fn buffer_line(postmortem: &Postmortem) -> String {
     let watched = &postmortem.buffer.watched;
     if watched.is_empty() {
-        return "nobody looked: the scenario watches none".to_owned();
+        return "nobody looked, no buffer is watched".to_owned();
     }
     let parts: Vec<String> = watched
         .iter()

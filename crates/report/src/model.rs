@@ -82,7 +82,7 @@ pub struct Run {
 }
 
 /// What the scenario file claims for this engine and profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileClaim {
     /// The verdict claimed; none if no line of the file fits.
     pub is: Option<Verdict>,
@@ -92,8 +92,10 @@ pub struct FileClaim {
     pub violates: Vec<String>,
     /// Whether everything came out as claimed.
     pub met: bool,
-    /// Each difference between the claim and the run.
-    pub deviations: Vec<String>,
+    /// Steps and invariants that failed, and the file does not say so.
+    pub failed_unclaimed: Vec<String>,
+    /// Steps and invariants that the file says fail, and that did not.
+    pub claimed_unfailed: Vec<String>,
 }
 
 /// Before the fault.

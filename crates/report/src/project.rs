@@ -12,18 +12,36 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What stands in the place of a value that differs between runs or machines.
 const VARIES: &str = "(varies)";
 
-/// The projected record, and the new number of every event that is kept.
-pub(crate) fn project(
-    evidence: &Evidence,
-    cited: &BTreeSet<EventId>,
-) -> (Evidence, BTreeMap<EventId, EventId>) {
+/// A projected record, and how to get from the words about the original to words about this one.
+pub(crate) struct Projection {
+    /// The record.
+    pub(crate) evidence: Evidence,
+    /// The new number of every event that is kept.
+    pub(crate) numbers: BTreeMap<EventId, EventId>,
+    /// Texts that differ between runs, the longest first.
+    volatile: Vec<String>,
+}
+
+impl Projection {
+    /// A sentence about the original record without what differs between runs.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for volatile in &self.volatile {
+            text = text.replace(volatile.as_str(), VARIES);
+        }
+        without_transfer_numbers(&text)
+    }
+}
+
+/// Projects a record. `cited` are the events that claims rest on.
+pub(crate) fn project(evidence: &Evidence, cited: &BTreeSet<EventId>) -> Projection {
     let mut origins: BTreeMap<&str, (Span, Clocks)> = BTreeMap::new();
     let mut marks = 0_u32;
     let mut kept: Vec<(u32, u8, String, Event)> = Vec::new();
     for event in &evidence.events {
         let origin = *origins.entry(&event.actor).or_insert((event.at, event.clocks));
         let is_mark = matches!(event.kind, Kind::StepBegan { .. } | Kind::StepEnded { .. });
-        marks += u32::from(is_mark);
+        marks = marks.saturating_add(u32::from(is_mark));
         if !is_mark && !stays(event) && !cited.contains(&event.id) {
             continue;
         }
@@ -49,7 +67,49 @@ pub(crate) fn project(
         events.push(event);
     }
     let baseline = projected_baseline(&evidence.baseline);
-    (Evidence { baseline, events }, numbers)
+    let mut volatile: Vec<String> = evidence
+        .events
+        .iter()
+        .filter_map(|event| volatile(&event.kind))
+        .collect();
+    volatile.sort_by(|a, b| (b.len(), a).cmp(&(a.len(), b)));
+    volatile.dedup();
+    Projection {
+        evidence: Evidence { baseline, events },
+        numbers,
+        volatile,
+    }
+}
+
+/// The part of an event that an operating system or a process worded.
+fn volatile(kind: &Kind) -> Option<String> {
+    let text = match kind {
+        Kind::StepEnded { note, .. } => note.clone()?,
+        Kind::Actor { detail, .. } => detail.clone(),
+        Kind::TransferClosed { how, .. } => how.split_once(':')?.1.trim().to_owned(),
+        Kind::Note { text } => text.clone(),
+        _ => return None,
+    };
+    // One letter or two would be found in every other word.
+    (text.len() > 2).then_some(text)
+}
+
+/// `transfer 12` becomes `transfer`.
+fn without_transfer_numbers(text: &str) -> String {
+    const WORD: &str = "transfer ";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(WORD) {
+        let (head, tail) = rest.split_at(at + WORD.len());
+        let unnumbered = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+        out += if unnumbered.len() < tail.len() {
+            head.trim_end()
+        } else {
+            head
+        };
+        rest = unnumbered;
+    }
+    out + rest
 }
 
 /// Whether an event is the same in every run even if no claim rests on it.
@@ -173,7 +233,19 @@ fn names_a_place(name: &str, value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_a_place;
+    use super::{names_a_place, without_transfer_numbers};
+
+    #[test]
+    fn numbers_of_transfers_go_and_other_numbers_stay() {
+        assert_eq!(
+            without_transfer_numbers("transfer 12 ends: 3"),
+            "transfer ends: 3"
+        );
+        assert_eq!(
+            without_transfer_numbers("a transfer of 3, transfer 4"),
+            "a transfer of 3, transfer"
+        );
+    }
 
     #[test]
     fn places_of_a_machine_are_told_from_settings() {

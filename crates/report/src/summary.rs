@@ -14,13 +14,31 @@ pub fn summary_line(postmortem: &Postmortem) -> String {
         (Some(is), false) if is == postmortem.verdict => "NOT as claimed".to_owned(),
         (Some(is), false) => format!("NOT as claimed ({is})"),
     };
-    let first = claim
-        .deviations
-        .first()
-        .map(|first| format!(": {first}"))
-        .unwrap_or_default();
+    let mut why = Vec::new();
+    if postmortem.verdict == Verdict::NotReproduced {
+        why.extend(
+            postmortem
+                .proof
+                .missing
+                .iter()
+                .map(|missing| missing.text().to_owned()),
+        );
+    } else if !claim.met {
+        let mut names = |what: &str, names: &[String]| {
+            if !names.is_empty() {
+                why.push(format!("{what} {}", names.join(", ")));
+            }
+        };
+        names("failed and not claimed:", &claim.failed_unclaimed);
+        names("claimed and not failed:", &claim.claimed_unfailed);
+    }
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", why.join("; "))
+    };
     let line = format!(
-        "{} [{}, {}]: {}, {claimed}{first}",
+        "{} [{}, {}]: {}, {claimed}{why}",
         postmortem.scenario.id, postmortem.run.engine, postmortem.run.profile, postmortem.verdict
     );
     // A terminal obeys control characters; one line is one line.
@@ -50,7 +68,8 @@ pub fn json_run(postmortem: &Postmortem) -> String {
         verdict: postmortem.verdict,
         claimed: postmortem.claim.is,
         claim_met: postmortem.claim.met,
-        deviations: &postmortem.claim.deviations,
+        failed_unclaimed: &postmortem.claim.failed_unclaimed,
+        claimed_unfailed: &postmortem.claim.claimed_unfailed,
         failed: failed_steps
             .map(|row| row.step.as_str())
             .chain(failed_invariants.map(|row| row.name.as_str()))
@@ -78,7 +97,8 @@ struct RunLine<'a> {
     verdict: Verdict,
     claimed: Option<Verdict>,
     claim_met: bool,
-    deviations: &'a [String],
+    failed_unclaimed: &'a [String],
+    claimed_unfailed: &'a [String],
     failed: Vec<&'a str>,
     buffer: BTreeMap<&'a str, Touched>,
     evidence_sha256: &'a str,

@@ -43,6 +43,12 @@ pub struct Row {
     /// The instant that the step was planned for, as the scenario writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instant: Option<String>,
+    /// The names of the steps and invariants whose failure it shows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fails: Vec<String>,
+    /// Whether it proves the injection.
+    #[serde(skip_serializing_if = "is_false")]
+    pub proves: bool,
     /// How far the actor's own clocks are off the timeline's time, where the fault steps a clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_off: Option<String>,
@@ -52,6 +58,10 @@ pub struct Row {
 pub(crate) struct Context<'a> {
     /// Events that a claim rests on: these are never hidden in a summary.
     pub(crate) cited: &'a BTreeSet<EventId>,
+    /// For each event the names of what it shows to have failed.
+    pub(crate) fails: BTreeMap<EventId, Vec<String>>,
+    /// The events that prove the injection.
+    pub(crate) proves: BTreeSet<EventId>,
     /// The name of each step and the instant it is planned for, by its index.
     pub(crate) steps: Vec<(String, Option<String>)>,
     /// Whether to show how far an actor's clocks are off.
@@ -95,14 +105,31 @@ pub(crate) fn rows(evidence: &Evidence, context: &Context<'_>) -> Vec<Row> {
             rows.push(single(&rest[0], context, quiet[index]));
             1
         };
-        if let Some(row) = rows.last_mut()
-            && !matches!(row.kind, RowKind::Setup | RowKind::Background)
-        {
-            row.clock_off = clocks_off.get(&rest[0].id).cloned();
+        if let Some(row) = rows.last_mut() {
+            finish(row, context, &clocks_off);
         }
         index += taken;
     }
     rows
+}
+
+/// What the rest of the report has to say about a row.
+fn finish(row: &mut Row, context: &Context<'_>, clocks_off: &BTreeMap<EventId, String>) {
+    for id in &row.events {
+        for name in context.fails.get(id).into_iter().flatten() {
+            if !row.fails.contains(name) {
+                row.fails.push(name.clone());
+            }
+        }
+        row.proves |= context.proves.contains(id);
+    }
+    if !matches!(row.kind, RowKind::Setup | RowKind::Background) {
+        row.clock_off = row.events.first().and_then(|id| clocks_off.get(id)).cloned();
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Which events may be summed up: no claim rests on them and they bring no news.
@@ -166,11 +193,22 @@ fn single(event: &Event, context: &Context<'_>, quiet: bool) -> Row {
         _ => RowKind::Event,
     };
     let mut row = row_of(kind, std::slice::from_ref(event), event.kind.line());
-    if let (RowKind::Step, Some(op)) = (kind, event.op) {
-        if op.repetition > 1 {
-            row.text = format!("{} (repetition {})", row.text, op.repetition);
+    let Some(op) = event.op else {
+        return row;
+    };
+    let (name, instant) = context.step(op.step).cloned().unwrap_or_default();
+    let name = match op.repetition {
+        0 | 1 => name,
+        repetition => format!("{name}, repetition {repetition}"),
+    };
+    match kind {
+        RowKind::Step => {
+            row.text = format!("{name}: {}", row.text);
+            row.instant = instant;
         }
-        row.instant = context.step(op.step).and_then(|(_, instant)| instant.clone());
+        // An operation may end long after it began, beside others.
+        RowKind::Result => row.text = format!("{name} {}", row.text),
+        _ => {}
     }
     row
 }
@@ -276,6 +314,8 @@ fn row_of(kind: RowKind, events: &[Event], text: String) -> Row {
         observer: same(|event| event.observer.name()),
         text,
         instant: None,
+        fails: Vec::new(),
+        proves: false,
         clock_off: None,
     }
 }

@@ -1,7 +1,7 @@
 //! The sections of the Markdown form, in their order, except the timeline.
 
 use super::table::{Table, claim, links};
-use super::{bytes, column, counted, tally, touched_word, verdict_word};
+use super::{bytes, column, counted, touched_word, verdict_word};
 use crate::cite::joined;
 use crate::escape::{code, inline, prose, sentence};
 use crate::{Claim, Postmortem, Touched};
@@ -32,7 +32,12 @@ pub(super) fn baseline(postmortem: &Postmortem) -> String {
         .iter()
         .map(|(name, capacity)| format!("node {} with {}", code(name), bytes(*capacity)))
         .collect();
-    world.extend(before.clients.iter().map(|name| format!("client {}", code(name))));
+    let clients: Vec<String> = before.clients.iter().map(|name| code(name)).collect();
+    match clients.as_slice() {
+        [] => {}
+        [one] => world.push(format!("client {one}")),
+        many => world.push(format!("clients {}", many.join(" "))),
+    }
     row("World", world.join(", "));
     row("Configuration", pairs(&before.configuration));
     row("Versions", pairs(&before.versions));
@@ -83,7 +88,7 @@ fn reference(see: &str) -> String {
     if let Some(rest) = see.strip_prefix("https://")
         && plain(rest, "-._~/#?=&%+:")
     {
-        return format!("<{see}>").replace('&', "&amp;");
+        return format!("[{}]({})", inline(see), see.replace('&', "&amp;"));
     }
     if let Some((repository, number)) = see.split_once('#')
         && let Some((owner, name)) = repository.split_once('/')
@@ -99,9 +104,16 @@ fn reference(see: &str) -> String {
 
 pub(super) fn what_happened(postmortem: &Postmortem) -> String {
     let mut injected = sentence(&postmortem.injected.planned);
-    injected += &match &postmortem.injected.told {
-        Some(told) => format!("<br>{}", claim(told)),
-        None => "<br>No injection took place.".to_owned(),
+    injected += &match (&postmortem.injected.told, postmortem.fault_at_ns) {
+        (Some(told), Some(at)) => {
+            format!(
+                "<br>told by the injector at {} ({})",
+                Span::from_ns(at),
+                links(told.events())
+            )
+        }
+        (Some(told), None) => format!("<br>{}", claim(told)),
+        (None, _) => "<br>No injection took place.".to_owned(),
     };
     let actual: Vec<String> = postmortem.actual.iter().map(claim).collect();
     let mut table = Table::new(&["Injected", "Expected", "Actual evidence", "Repair or degradation"]);
@@ -118,7 +130,7 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
     let answer = &postmortem.buffer;
     let mut text = "## Buffer after failure\n\n".to_owned();
     if answer.watched.is_empty() {
-        text += "The scenario watches no buffer, so nobody looked.\n";
+        text += "Nobody looked: no buffer is watched.\n";
     }
     for watched in &answer.watched {
         let verdict = match watched.touched {
@@ -192,12 +204,14 @@ pub(super) fn verdict(postmortem: &Postmortem) -> String {
         text += &format!(" Its reason: {}", prose(because));
     }
     text += "\n";
-    if !file.deviations.is_empty() {
-        text += "\n";
-        for deviation in &file.deviations {
-            text += &format!("- {}\n", sentence(deviation));
+    let mut surprises = |what: &str, names: &[String]| {
+        if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|name| code(name)).collect();
+            text += &format!("\n{what}: {}.\n", names.join(", "));
         }
-    }
+    };
+    surprises("Failed, and the scenario does not say so", &file.failed_unclaimed);
+    surprises("Claimed to fail, and did not", &file.claimed_unfailed);
     text
 }
 
@@ -211,7 +225,7 @@ fn mark(status: Status) -> String {
 
 pub(super) fn expectations(postmortem: &Postmortem) -> String {
     let rows = &postmortem.expectations;
-    let mut table = Table::new(&["Step", "Instant", "Expected", "Actual", "", "Events"]);
+    let mut table = Table::new(&["Step", "Instant", "Expected", "Actual", "Result", "Events"]);
     for row in rows {
         let at = row.at_ns.map(|at| Span::from_ns(at).to_string());
         let instant = match (&row.instant, at) {
@@ -234,16 +248,15 @@ pub(super) fn expectations(postmortem: &Postmortem) -> String {
             links(row.actual.events()),
         ]);
     }
-    let tally = tally("expectation", rows.iter().map(|row| row.status));
-    match rows.is_empty() {
-        true => "### Expectations\n\nThe scenario states none.\n".to_owned(),
-        false => format!("### Expectations: {tally}\n\n{}", table.finish()),
+    if rows.is_empty() {
+        return "### Expectations\n\nNone was judged.\n".to_owned();
     }
+    format!("### Expectations\n\n{}", table.finish())
 }
 
 pub(super) fn invariants(postmortem: &Postmortem) -> String {
     let rows = &postmortem.invariants;
-    let mut table = Table::new(&["Invariant", "Demands", "Finding", "", "Events"]);
+    let mut table = Table::new(&["Invariant", "Demands", "Finding", "Result", "Events"]);
     for row in rows {
         table.row(vec![
             code(&row.name),
@@ -253,11 +266,10 @@ pub(super) fn invariants(postmortem: &Postmortem) -> String {
             links(row.actual.events()),
         ]);
     }
-    let tally = tally("invariant", rows.iter().map(|row| row.status));
-    match rows.is_empty() {
-        true => "### Invariants\n\nNone could be judged.\n".to_owned(),
-        false => format!("### Invariants: {tally}\n\n{}", table.finish()),
+    if rows.is_empty() {
+        return "### Invariants\n\nNone was judged.\n".to_owned();
     }
+    format!("### Invariants\n\n{}", table.finish())
 }
 
 pub(super) fn replay(postmortem: &Postmortem) -> String {

@@ -29,10 +29,9 @@ impl Table {
     pub(crate) fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns, String::new());
         for cell in cells {
-            self.text.push('|');
+            self.text += "| ";
+            self.text += &cell;
             if !cell.is_empty() {
-                self.text.push(' ');
-                self.text += &cell;
                 self.text.push(' ');
             }
         }

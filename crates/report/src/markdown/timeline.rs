@@ -34,7 +34,7 @@ pub(super) fn timeline(postmortem: &Postmortem) -> String {
         table.row(cells);
     }
     let unit = "Times count from the start, on the timeline that the harness steers; none of them is measured. \
-                An empty time is the one above.";
+                An empty time is the one above. ✓ proves the injection, ✗ shows what failed.";
     format!("## Timeline\n\n{unit}\n\n{}", table.finish())
 }
 
@@ -72,8 +72,8 @@ fn actor(row: &Row) -> String {
 }
 
 fn what(row: &Row) -> String {
-    let text = inline(&row.text);
-    match row.kind {
+    let text = inline(row.text.trim());
+    let mut what = match row.kind {
         RowKind::Step => match &row.instant {
             Some(instant) => format!("**{text}** at {}", code(instant)),
             None => format!("**{text}**"),
@@ -82,5 +82,12 @@ fn what(row: &Row) -> String {
         RowKind::Setup => format!("*Setup: {text}*"),
         RowKind::Background => format!("*{text}*"),
         RowKind::Result | RowKind::Event => text,
+    };
+    if row.proves {
+        what += " ✓";
     }
+    if !row.fails.is_empty() {
+        what += &format!(" **✗ {}**", inline(&row.fails.join(", ")));
+    }
+    what
 }

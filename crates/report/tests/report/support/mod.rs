@@ -1,6 +1,9 @@
 //! A small plan and a tape to write evidence on.
 
-pub mod cases;
+pub(crate) mod cases;
+
+use cases::Case;
+use moonquake_report::Postmortem;
 
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span};
 use moonquake_evidence::{Baseline, EventId, Evidence, Kind, Leg, Log, Observer, Op, Range, State};
@@ -11,8 +14,18 @@ use moonquake_scenario::{
 };
 use std::collections::BTreeMap;
 
+const REPLAY: &str = "moonquake run scenarios/crash-writer-dies-before-payload.scenario.toml --engine model --profile upstream";
+
+pub(crate) fn postmortem((plan, evidence, judgement): &Case) -> Postmortem {
+    Postmortem::new(plan, evidence, judgement, REPLAY).unwrap()
+}
+
+pub(crate) fn projected((plan, evidence, judgement): &Case) -> Postmortem {
+    Postmortem::projected(plan, evidence, judgement, REPLAY).unwrap()
+}
+
 /// A put that dies after the answer to PutStart, and the boundary of its discard.
-pub fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let steps = vec![
         step(0, Some("p1"), None, "w1 put k 4MiB as a1", &[]),
         step(1, None, Some("fault"), "r1 get k", &["REPLICA_IS_NOT_READY"]),
@@ -103,7 +116,7 @@ fn check(index: usize, text: &str) -> Step {
     }
 }
 
-pub fn range(offset_mib: u64) -> Range {
+pub(crate) fn range(offset_mib: u64) -> Range {
     Range {
         segment: "n1".into(),
         offset: offset_mib << 20,
@@ -112,41 +125,49 @@ pub fn range(offset_mib: u64) -> Range {
 }
 
 /// Writes evidence.
-pub struct Tape {
+pub(crate) struct Tape {
     log: Log,
     at: Span,
-    message: u64,
     op: Option<Op>,
+    /// The repetition of the steps that begin.
+    pub(crate) repetition: u32,
+    /// The number of the last message.
+    pub(crate) message: u64,
     /// What each actor's wall clock is ahead of the timeline.
-    pub wall_ahead: BTreeMap<String, Span>,
+    pub(crate) wall_ahead: BTreeMap<String, Span>,
+    /// What differs between two runs of real processes: where the wall clock starts, and a number in each detail.
+    pub(crate) luck: u64,
 }
 
 impl Tape {
-    pub fn new() -> Tape {
+    pub(crate) fn new() -> Tape {
         Tape {
             log: Log::new(),
             at: Span::ZERO,
-            message: 0,
             op: None,
+            repetition: 1,
+            message: 0,
             wall_ahead: BTreeMap::new(),
+            luck: 0,
         }
     }
 
-    pub fn push(&mut self, actor: &str, observer: Observer, kind: Kind) -> EventId {
+    pub(crate) fn push(&mut self, actor: &str, observer: Observer, kind: Kind) -> EventId {
         let ahead = self.wall_ahead.get(actor).copied().unwrap_or_default();
         let clocks = Clocks {
-            realtime: RealtimeNs(1_700_000_000_000_000_000) + self.at + ahead,
+            realtime: RealtimeNs(1_700_000_000_000_000_000 + self.luck) + self.at + ahead,
             monotonic: MonotonicNs(1_000_000_000) + self.at,
         };
         self.log.push(self.at, clocks, actor, observer, self.op, kind)
     }
 
-    pub fn begin(&mut self, step: u32, actor: &str, text: &str) -> EventId {
-        self.op = Some(Op { step, repetition: 1 });
+    pub(crate) fn begin(&mut self, step: u32, actor: &str, text: &str) -> EventId {
+        let repetition = self.repetition;
+        self.op = Some(Op { step, repetition });
         self.push(actor, Observer::Timeline, Kind::StepBegan { text: text.into() })
     }
 
-    pub fn end(&mut self, actor: &str, outcome: &str) -> EventId {
+    pub(crate) fn end(&mut self, actor: &str, outcome: &str) -> EventId {
         let kind = Kind::StepEnded {
             outcome: outcome.into(),
             entries: vec![],
@@ -159,7 +180,7 @@ impl Tape {
         id
     }
 
-    pub fn frame(
+    pub(crate) fn frame(
         &mut self,
         leg: Leg,
         actor: &str,
@@ -181,7 +202,7 @@ impl Tape {
     }
 
     /// A request, its handling and its answer; returns the id of the handling.
-    pub fn call(&mut self, actor: &str, rpc: &str, code: &str, ranges: Vec<Range>) -> EventId {
+    pub(crate) fn call(&mut self, actor: &str, rpc: &str, code: &str, ranges: Vec<Range>) -> EventId {
         self.message += 1;
         self.frame(Leg::RequestSent, actor, rpc, None, vec![]);
         let handled = self.frame(Leg::RequestHandled, actor, rpc, Some(code), ranges.clone());
@@ -189,7 +210,7 @@ impl Tape {
         handled
     }
 
-    pub fn state(&mut self, allocated_mib: u64, key: Option<Range>) -> EventId {
+    pub(crate) fn state(&mut self, allocated_mib: u64, key: Option<Range>) -> EventId {
         let state = State {
             allocated_bytes: allocated_mib << 20,
             capacity_bytes: 16 << 20,
@@ -202,13 +223,14 @@ impl Tape {
         self.push("master", Observer::Master, Kind::State(state))
     }
 
-    pub fn advance(&mut self, to: Span) {
+    pub(crate) fn advance(&mut self, to: Span) {
         let by = to - self.at;
         self.at = to;
         self.push("timeline", Observer::Timeline, Kind::Advanced { by });
     }
 
-    pub fn transfer(&mut self, transfer: u64, range: &Range) {
+    pub(crate) fn transfer(&mut self, range: &Range) {
+        let transfer = self.luck + 1;
         let opened = Kind::TransferOpened {
             transfer,
             write: true,
@@ -238,7 +260,7 @@ impl Tape {
     }
 
     /// The world is mounted; returns the id of what the witness declares.
-    pub fn setup(&mut self, blind: &[&str]) -> EventId {
+    pub(crate) fn setup(&mut self, blind: &[&str]) -> EventId {
         self.call("n1", "MountSegment", "ok", vec![]);
         self.call("n1", "Ping", "ok", vec![]);
         self.state(0, None);
@@ -251,7 +273,7 @@ impl Tape {
         self.push("n1", Observer::Witness, sight)
     }
 
-    pub fn finish(self) -> Evidence {
+    pub(crate) fn finish(self) -> Evidence {
         self.log.finish(Baseline {
             engine: "model".into(),
             profile: "upstream".into(),
@@ -260,7 +282,7 @@ impl Tape {
             configuration: [
                 ("client_ttl".to_owned(), "10s".to_owned()),
                 ("put_start_discard_timeout_sec".to_owned(), "30s".to_owned()),
-                ("rpc_port".to_owned(), "50051".to_owned()),
+                ("rpc_port".to_owned(), (50051 + self.luck).to_string()),
             ]
             .into(),
         })

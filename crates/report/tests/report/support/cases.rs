@@ -2,15 +2,15 @@
 
 use super::{Tape, plan, range};
 use moonquake_clock::Span;
-use moonquake_evidence::{Change, EventId, Evidence, Kind, Leg, Observer, Op};
+use moonquake_evidence::{Change, EventId, Evidence, Kind, Observer, Op};
 use moonquake_judge::{
     BufferAnswer, Cited, Claim, Finding, Judgement, NameAnswer, Proof, Status, Touch, Touched,
 };
 use moonquake_scenario::{Plan, Verdict};
 
-pub type Case = (Plan, Evidence, Judgement);
+pub(crate) type Case = (Plan, Evidence, Judgement);
 
-pub const THIRTY: Span = Span::from_secs(30);
+pub(crate) const THIRTY: Span = Span::from_secs(30);
 
 fn finding(name: &str, step: u32, status: Status, expected: &str, actual: Cited) -> Finding {
     Finding {
@@ -40,11 +40,26 @@ struct Marks {
     admitted: EventId,
     sight: EventId,
     last: EventId,
+    luck: u64,
+}
+
+/// Every case.
+pub(crate) fn all() -> [Case; 5] {
+    [holds(), violated(), not_reproduced(), touched(), could_not_see()]
 }
 
 /// The run of the plan. `early`: the master admits w2 at the deadline already. `blind`: the witness is blind to some.
 fn run(early: bool, blind: &[&str]) -> (Tape, Marks) {
+    lucky_run(early, blind, 0)
+}
+
+/// The same by another number of messages, other places and more pings.
+fn lucky_run(early: bool, blind: &[&str], luck: u64) -> (Tape, Marks) {
     let mut tape = Tape::new();
+    (tape.luck, tape.message) = (luck, luck);
+    for _ in 0..luck % 5 {
+        tape.call("n1", "Ping", "ok", vec![]);
+    }
     let sight = tape.setup(blind);
     tape.begin(0, "w1", "w1 put k 4MiB as a1");
     let start_answered = tape.call("w1", "PutStart", "ok", vec![range(0)]);
@@ -72,7 +87,7 @@ fn run(early: bool, blind: &[&str]) -> (Tape, Marks) {
         Observer::Master,
         Kind::Actor {
             change: Change::Killed,
-            detail: "1 connection closed".into(),
+            detail: format!("pid {} is gone", 4242 + luck),
         },
     );
     let put_ended = tape.end("w1", "no result");
@@ -93,7 +108,7 @@ fn run(early: bool, blind: &[&str]) -> (Tape, Marks) {
     tape.advance(THIRTY + Span::from_ns(1));
     tape.begin(3, "w2", "w2 put k 4MiB as a2");
     tape.call("w2", "PutStart", "ok", vec![range(4)]);
-    tape.transfer(1, &range(4));
+    tape.transfer(&range(4));
     tape.call("w2", "PutEnd", "ok", vec![]);
     let admitted = tape.end("w2", "ok");
     tape.state(8, Some(range(4)));
@@ -109,6 +124,7 @@ fn run(early: bool, blind: &[&str]) -> (Tape, Marks) {
         admitted,
         sight,
         last,
+        luck,
     };
     (tape, marks)
 }
@@ -125,7 +141,10 @@ fn judgement(marks: &Marks) -> Judgement {
                 "the answer to PutStart is the last frame of w1",
                 marks.start_answered,
             ),
-            Cited::new("w1 is killed (1 connection closed)", marks.killed),
+            Cited::new(
+                format!("w1 was seen to end: killed (pid {} is gone)", 4242 + marks.luck),
+                marks.killed,
+            ),
         ],
         missing: vec![],
         by: vec![Observer::Link, Observer::Master],
@@ -211,13 +230,18 @@ fn judgement(marks: &Marks) -> Judgement {
 }
 
 /// Everything is as it should be.
-pub fn holds() -> Case {
-    let (tape, marks) = run(false, &[]);
+pub(crate) fn holds() -> Case {
+    lucky(0)
+}
+
+/// The same run with other numbers of everything that nobody steers.
+pub(crate) fn lucky(luck: u64) -> Case {
+    let (tape, marks) = lucky_run(false, &[], luck);
     (plan(), tape.finish(), judgement(&marks))
 }
 
 /// The discard boundary is off by a nanosecond, and the file does not say so.
-pub fn violated() -> Case {
+pub(crate) fn violated() -> Case {
     let (tape, marks) = run(true, &[]);
     let mut judgement = judgement(&marks);
     judgement.verdict = Verdict::Violated;
@@ -239,7 +263,7 @@ pub fn violated() -> Case {
 }
 
 /// The put never gets to the phase.
-pub fn not_reproduced() -> Case {
+pub(crate) fn not_reproduced() -> Case {
     let mut tape = Tape::new();
     tape.setup(&[]);
     tape.begin(0, "w1", "w1 put k 4MiB as a1");
@@ -273,8 +297,8 @@ pub fn not_reproduced() -> Case {
     (plan(), tape.finish(), judgement)
 }
 
-/// A write of the dead lands, as the file says; the clock of the master is off too, to see it in the timeline.
-pub fn touched() -> Case {
+/// A write of the dead lands, as the file says.
+pub(crate) fn touched() -> Case {
     let (mut tape, marks) = run(false, &[]);
     let late = tape.push(
         "w1",
@@ -317,7 +341,7 @@ pub fn touched() -> Case {
 }
 
 /// Nobody saw an access, and nobody could have seen each.
-pub fn could_not_see() -> Case {
+pub(crate) fn could_not_see() -> Case {
     let (tape, marks) = run(false, &["local read"]);
     let mut judgement = judgement(&marks);
     judgement.buffer.names[0].answer = Touched::CouldNotSee {
@@ -325,9 +349,4 @@ pub fn could_not_see() -> Case {
         witness: Cited::new("segment owner is blind to local read", marks.sight),
     };
     (plan(), tape.finish(), judgement)
-}
-
-/// A frame that is lost, for tests of the timeline.
-pub fn lost_ping(tape: &mut Tape) -> EventId {
-    tape.frame(Leg::RequestLost, "n1", "Ping", None, vec![])
 }

@@ -1,15 +1,8 @@
 //! What reviewers and machines get to see.
 
-mod support;
-
+use crate::support::cases;
+use crate::support::postmortem;
 use moonquake_report::{Postmortem, json, json_run, markdown, summary_line};
-use support::cases::{self, Case};
-
-const REPLAY: &str = "moonquake run scenarios/crash-writer-dies-before-payload.scenario.toml --engine model --profile upstream";
-
-fn postmortem((plan, evidence, judgement): &Case) -> Postmortem {
-    Postmortem::new(plan, evidence, judgement, REPLAY).unwrap()
-}
 
 #[test]
 fn holds() {
@@ -42,14 +35,7 @@ fn nobody_could_see() {
 
 #[test]
 fn one_line_a_run() {
-    let runs = [
-        cases::holds(),
-        cases::violated(),
-        cases::not_reproduced(),
-        cases::touched(),
-        cases::could_not_see(),
-    ];
-    let postmortems: Vec<Postmortem> = runs.iter().map(postmortem).collect();
+    let postmortems: Vec<Postmortem> = cases::all().iter().map(postmortem).collect();
     let lines: Vec<String> = postmortems.iter().map(summary_line).collect();
     insta::assert_snapshot!("summary_lines", lines.join("\n"));
     let lines: Vec<String> = postmortems.iter().map(json_run).collect();
