@@ -3,11 +3,12 @@
 //! The tenant of a request is ignored, as by every master without multi-tenancy.
 
 use crate::Master;
+use crate::copies::Token;
 use crate::refuse;
 use crate::writes::Write;
 use moonquake_clock::{Clocks, Span};
 use moonquake_protocol::{
-    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc,
+    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc, TaskStatus, Uuid,
 };
 
 /// The methods that this master does not implement; each answers INTERNAL_ERROR.
@@ -15,19 +16,8 @@ pub const UNSUPPORTED: &[Rpc] = &[
     Rpc::GetReplicaListByRegex,
     Rpc::RemoveByRegex,
     Rpc::NotifyOffloadSuccess,
-    Rpc::CopyStart,
-    Rpc::CopyEnd,
-    Rpc::CopyRevoke,
-    Rpc::DynamicReplicaCopyStart,
-    Rpc::DynamicReplicaCopyEnd,
-    Rpc::DynamicReplicaCopyRevoke,
-    Rpc::MoveStart,
-    Rpc::MoveEnd,
-    Rpc::MoveRevoke,
     Rpc::CreateCopyTask,
     Rpc::CreateMoveTask,
-    Rpc::QueryTask,
-    Rpc::MarkTaskToComplete,
 ];
 
 /// The version that the pinned release tells its clients.
@@ -45,6 +35,7 @@ impl Master {
             .or_else(|| self.dispatch_ends(now, request, fence))
             .or_else(|| self.dispatch_reads(now, request))
             .or_else(|| self.dispatch_segments(now, request))
+            .or_else(|| self.dispatch_copies(now, request))
             .or_else(|| self.dispatch_optional(request))
             .unwrap_or_else(|| refuse(request, ErrorCode::InternalError))
     }
@@ -251,6 +242,80 @@ impl Master {
         })
     }
 
+    fn dispatch_copies(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        let token = |lease: &Uuid, epoch: &u64| Token {
+            lease: *lease,
+            epoch: *epoch,
+        };
+        Some(match request {
+            Request::CopyStart {
+                client_id,
+                key,
+                src_segment,
+                tgt_segments,
+                ..
+            } => {
+                let names = (src_segment.as_str(), tgt_segments.as_slice());
+                Response::CopyStart(self.copy_start(now, *client_id, key, names, Token::default()))
+            }
+            Request::DynamicReplicaCopyStart {
+                client_id,
+                key,
+                src_segment,
+                tgt_segments,
+                dynamic_replication_lease_id: lease,
+                dynamic_replication_version_epoch: epoch,
+                ..
+            } => {
+                let names = (src_segment.as_str(), tgt_segments.as_slice());
+                Response::DynamicReplicaCopyStart(self.copy_start(
+                    now,
+                    *client_id,
+                    key,
+                    names,
+                    token(lease, epoch),
+                ))
+            }
+            Request::CopyEnd { client_id, key, .. } => {
+                Response::CopyEnd(self.copy_end(*client_id, key, Token::default()))
+            }
+            Request::DynamicReplicaCopyEnd {
+                client_id,
+                key,
+                dynamic_replication_lease_id: lease,
+                dynamic_replication_version_epoch: epoch,
+                ..
+            } => Response::DynamicReplicaCopyEnd(self.copy_end(*client_id, key, token(lease, epoch))),
+            Request::CopyRevoke { client_id, key, .. } => {
+                Response::CopyRevoke(self.copy_revoke(*client_id, key, false, Token::default()))
+            }
+            Request::DynamicReplicaCopyRevoke {
+                client_id,
+                key,
+                dynamic_replication_lease_id: lease,
+                dynamic_replication_version_epoch: epoch,
+                ..
+            } => Response::DynamicReplicaCopyRevoke(self.copy_revoke(
+                *client_id,
+                key,
+                false,
+                token(lease, epoch),
+            )),
+            Request::MoveStart {
+                client_id,
+                key,
+                src_segment,
+                tgt_segment,
+                ..
+            } => Response::MoveStart(self.move_start(now, *client_id, key, src_segment, tgt_segment)),
+            Request::MoveEnd { client_id, key, .. } => Response::MoveEnd(self.move_end(now, *client_id, key)),
+            Request::MoveRevoke { client_id, key, .. } => {
+                Response::MoveRevoke(self.copy_revoke(*client_id, key, true, Token::default()))
+            }
+            _ => return None,
+        })
+    }
+
     /// The methods of subsystems that are off: what a master without them answers.
     fn dispatch_optional(&mut self, request: &Request) -> Option<Response> {
         use ErrorCode::{SegmentNotFound, UnableOffload, UnavailableInCurrentMode};
@@ -294,7 +359,20 @@ impl Master {
                 let evict = |key: &String| self.evict_disk_replica(key, *replica_type);
                 Response::BatchEvictDiskReplica(keys.iter().map(evict).collect())
             }
+            // No task can be created here, so none is there to be fetched or found.
             Request::FetchTasks { .. } => Response::FetchTasks(Ok(Vec::new())),
+            Request::QueryTask { .. } => refuse(request, ErrorCode::TaskNotFound),
+            Request::MarkTaskToComplete { request: report, .. } => {
+                let ended = matches!(report.status, TaskStatus::Failed | TaskStatus::Success);
+                refuse(
+                    request,
+                    if ended {
+                        ErrorCode::TaskNotFound
+                    } else {
+                        ErrorCode::InvalidParams
+                    },
+                )
+            }
             _ => return None,
         })
     }

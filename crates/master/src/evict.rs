@@ -3,6 +3,7 @@
 
 use crate::Master;
 use crate::objects::{Object, Replica, SHARDS, split_off};
+use crate::select::nth_element;
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::Quirk;
 use std::sync::Arc;
@@ -113,8 +114,8 @@ impl Master {
         census
     }
 
-    /// Evicts the oldest plain candidates, all ties at the cutoff included, and younger ones for those that turn out
-    /// to be blocked. Returns how many objects went, and the ranks of candidates that were passed over.
+    /// Evicts the oldest plain candidates, all ties at the cutoff included, and for each that turns out to be blocked
+    /// the one that is visited next, which need not be the next oldest. Returns how many objects went, and the ranks of candidates that were passed over.
     fn first_pass(
         &mut self,
         now: Clocks,
@@ -125,19 +126,19 @@ impl Master {
         let wanted = ideal.min(plain.len());
         let (mut evicted, mut spared) = (0, Vec::new());
         if wanted == 0 {
-            // Nothing was materialised, unless all of it was, and then there is nothing.
             return (0, spared);
         }
-        let mut ranks: Vec<u64> = plain.iter().map(|candidate| candidate.rank).collect();
-        ranks.sort_unstable();
-        let cutoff = ranks[wanted - 1];
         let kept = (wanted + reserve_beyond(wanted)).min(plain.len());
         let selective =
             target_ratio < MATERIALISE_ALL_FROM && kept <= (64 * 1024).max(plain.len().div_ceil(4));
+        let mut ranks: Vec<u64> = plain.iter().map(|candidate| candidate.rank).collect();
+        ranks.sort_unstable();
         let frontier = if selective { ranks[kept - 1] } else { u64::MAX };
-        let (near, far): (Vec<_>, Vec<_>) = plain
+        let (mut near, far): (Vec<_>, Vec<_>) = plain
             .into_iter()
             .partition(|candidate| candidate.rank <= frontier);
+        nth_element(&mut near, wanted - 1, |candidate| candidate.rank);
+        let cutoff = near[wanted - 1].rank;
         for (index, candidate) in near.iter().chain(&far).enumerate() {
             if index >= near.len() && (index == near.len() && evicted >= wanted) {
                 break;

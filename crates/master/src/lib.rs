@@ -25,6 +25,7 @@ mod reads;
 mod refuse;
 mod removal;
 mod segments;
+mod select;
 mod sweep;
 mod upserts;
 mod view;

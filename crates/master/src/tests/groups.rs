@@ -1,0 +1,114 @@
+//! Groups: shared leases and routing.
+
+use super::harness::*;
+use moonquake_clock::Span;
+use moonquake_protocol::{ErrorCode, ReplicateConfig};
+
+fn pair() -> Harness {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.put_with("x", 10, &in_group("g"));
+    harness.put_with("y", 10, &in_group("g"));
+    harness
+}
+
+fn removable(harness: &mut Harness, key: &str) -> bool {
+    harness.remove(key, false) != Err(ErrorCode::ObjectHasLease)
+}
+
+#[test]
+fn a_touch_leases_all_members() {
+    let mut harness = pair();
+    harness.get("x").unwrap();
+    assert!(!removable(&mut harness, "y"));
+    harness.advance(Span::from_secs(10));
+    assert!(removable(&mut harness, "y"));
+}
+
+/// A second read is told a full lease and extends nothing before half of the first is over.
+#[test]
+fn a_lease_is_refreshed_only_when_half_of_it_is_over() {
+    for (second_read, extended) in [(Span::from_secs(5) - NS, false), (Span::from_secs(5), true)] {
+        let mut harness = pair();
+        harness.get("x").unwrap();
+        harness.at(second_read);
+        harness.get("x").unwrap();
+        harness.at(Span::from_secs(10));
+        assert_eq!(!removable(&mut harness, "y"), extended);
+    }
+}
+
+#[test]
+fn a_member_that_joins_makes_the_next_touch_refresh() {
+    let mut harness = pair();
+    harness.get("x").unwrap();
+    harness.at(Span::from_secs(1));
+    harness.put_with("z", 10, &in_group("g"));
+    harness.get("x").unwrap();
+    harness.at(Span::from_secs(11) - NS);
+    assert!(!removable(&mut harness, "z") && !removable(&mut harness, "y"));
+}
+
+#[test]
+fn members_are_found_and_removed_one_by_one() {
+    let mut harness = pair();
+    assert_eq!(
+        harness.master.objects.shard_of("x"),
+        harness.master.objects.shard_of("y")
+    );
+    assert_eq!(harness.put_start("x", 10), Err(ErrorCode::ObjectAlreadyExists));
+    harness.remove("x", false).unwrap();
+    assert!(harness.exist("y"));
+    harness.put("x", 10);
+    harness.advance(Span::from_secs(20));
+    harness.get("y").unwrap();
+    assert!(
+        removable(&mut harness, "x"),
+        "put again without a group it is no member"
+    );
+}
+
+#[test]
+fn a_preempting_put_leaves_the_group() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.put_start_as(client(1), "k", 10, &in_group("g")).unwrap();
+    harness.advance(Span::from_secs(31));
+    harness.put("k", 10);
+    assert!(harness.master.objects.members("g").is_empty());
+}
+
+#[test]
+fn an_upsert_keeps_the_group_and_cannot_change_it() {
+    let mut harness = pair();
+    for config in [in_group("h"), in_group("")] {
+        assert_eq!(
+            harness.upsert_start("x", 10, &config),
+            Err(ErrorCode::InvalidParams)
+        );
+    }
+    for (size, config) in [
+        (10, ReplicateConfig::default()),
+        (20, in_group("g")),
+        (30, ReplicateConfig::default()),
+    ] {
+        harness.upsert_start("x", size, &config).unwrap();
+        harness.upsert_end("x").unwrap();
+        assert_eq!(harness.master.objects.members("g").len(), 2);
+    }
+    harness.put("plain", 10);
+    assert_eq!(
+        harness.upsert_start("plain", 10, &in_group("g")),
+        Err(ErrorCode::InvalidParams)
+    );
+    assert!(harness.exist("plain"));
+}
+
+#[test]
+fn an_unfinished_grouped_upsert_can_become_ungrouped() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.upsert_start("k", 10, &in_group("g")).unwrap();
+    harness
+        .upsert_start("k", 10, &ReplicateConfig::default())
+        .unwrap();
+    harness.upsert_end("k").unwrap();
+    assert!(harness.master.objects.members("g").is_empty());
+}

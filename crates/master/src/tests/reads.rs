@@ -1,0 +1,189 @@
+//! Reads, probes, and what they grant.
+
+use super::harness::*;
+use moonquake_clock::Span;
+use moonquake_protocol::{ErrorCode, Request, Response};
+
+/// Whether the lease that something granted to `k` is still there so long after the start.
+fn leased_at(harness: &mut Harness, since_start: Span) -> bool {
+    harness.at(since_start);
+    harness.remove("k", false) == Err(ErrorCode::ObjectHasLease)
+}
+
+#[test]
+fn reads_and_probes_that_hit_grant_a_lease_and_the_rest_does_not() {
+    let batch = |key: &str| vec![key.to_owned(), "missing".to_owned()];
+    type Touch = fn(&mut Harness, Vec<String>);
+    let cases: [(&str, bool, Touch); 7] = [
+        ("get", true, |harness, keys| drop(harness.get(&keys[0]).unwrap())),
+        ("exist", true, |harness, keys| assert!(harness.exist(&keys[0]))),
+        ("batch get", true, |harness, keys| {
+            drop(answer!(
+                harness,
+                BatchGetReplicaList {
+                    keys,
+                    tenant_id: String::new()
+                }
+            ));
+        }),
+        ("batch exist", true, |harness, keys| {
+            drop(answer!(
+                harness,
+                BatchExistKey {
+                    keys,
+                    tenant_id: String::new()
+                }
+            ));
+        }),
+        ("view", false, |harness, _| drop(harness.keys())),
+        ("put_end again", false, |harness, keys| {
+            harness.put_end(&keys[0]).unwrap()
+        }),
+        ("get of another", false, |harness, keys| {
+            drop(harness.get(&keys[1]))
+        }),
+    ];
+    for (name, grants, touch) in cases {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        harness.put("k", 10);
+        harness.at(Span::from_secs(1));
+        touch(&mut harness, batch("k"));
+        assert_eq!(
+            leased_at(&mut harness, Span::from_secs(11).sub_ns()),
+            grants,
+            "{name}"
+        );
+        if grants {
+            assert!(!leased_at(&mut harness, Span::from_secs(11)), "{name} at its end");
+        }
+    }
+}
+
+trait SubNs {
+    fn sub_ns(self) -> Self;
+}
+
+impl SubNs for Span {
+    fn sub_ns(self) -> Span {
+        self - NS
+    }
+}
+
+#[test]
+fn a_lease_is_extended_and_never_shortened() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.put("k", 10);
+    harness.get("k").unwrap();
+    harness.at(Span::from_secs(4));
+    harness.get("k").unwrap();
+    // The wall clock steps back: a grant from there would end earlier.
+    harness.at(Span::from_secs(2));
+    harness.get("k").unwrap();
+    assert!(leased_at(&mut harness, Span::from_secs(14).sub_ns()));
+    assert!(!leased_at(&mut harness, Span::from_secs(14)));
+}
+
+#[test]
+fn batches_keep_their_order() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    let keys: Vec<String> = (0..40).map(|number| format!("key_{number}")).collect();
+    for (number, key) in keys.iter().enumerate() {
+        match number % 3 {
+            0 => drop(harness.put(key, number as u64 + 1)),
+            1 => drop(harness.put_start(key, 1).unwrap()),
+            _ => {}
+        }
+    }
+    let exists = answer!(
+        harness,
+        BatchExistKey {
+            keys: keys.clone(),
+            tenant_id: String::new()
+        }
+    );
+    let read = answer!(
+        harness,
+        BatchGetReplicaList {
+            keys,
+            tenant_id: String::new()
+        }
+    );
+    for number in 0..40 {
+        assert_eq!(exists[number], Ok(number % 3 == 0));
+        let size = read[number]
+            .as_ref()
+            .map(|response| range(&response.replicas[0]).size)
+            .map_err(|code| *code);
+        assert_eq!(
+            size,
+            [
+                Ok(number as u64 + 1),
+                Err(ErrorCode::ReplicaIsNotReady),
+                Err(ErrorCode::ObjectNotFound)
+            ][number % 3]
+        );
+    }
+}
+
+#[test]
+fn the_lease_that_is_told_is_the_configured_one() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.put("k", 10);
+    let response = answer!(
+        harness,
+        GetReplicaList {
+            key: "k".to_owned(),
+            tenant_id: String::new()
+        }
+    )
+    .unwrap();
+    assert_eq!((response.lease_ttl_ms, response.object_checksum), (10_000, None));
+}
+
+#[test]
+fn a_master_says_its_version_and_that_it_has_no_disk() {
+    let mut harness = Harness::with_segments(&[]);
+    assert_eq!(answer!(harness, ServiceReady {}), Ok("2.0.0".to_owned()));
+    assert_eq!(answer!(harness, GetFsdir {}), Ok(String::new()));
+    let config = answer!(harness, GetStorageConfig {}).unwrap();
+    assert_eq!(
+        (
+            config.fsdir.as_str(),
+            config.enable_disk_eviction,
+            config.quota_bytes
+        ),
+        ("", true, 0)
+    );
+    assert_eq!(
+        answer!(harness, PollRemoveAll { client_id: client(1) }),
+        Ok(false)
+    );
+    assert_eq!(
+        answer!(
+            harness,
+            MountLocalDiskSegment {
+                client_id: client(1),
+                enable_offloading: true
+            }
+        ),
+        Err(ErrorCode::UnableOffload)
+    );
+    assert_eq!(
+        answer!(harness, GetAllNoFSegments {}),
+        Err(ErrorCode::UnavailableInCurrentMode)
+    );
+    assert_eq!(
+        answer!(
+            harness,
+            FetchTasks {
+                client_id: client(1),
+                batch_size: 16
+            }
+        ),
+        Ok(vec![])
+    );
+    assert_eq!(
+        answer!(harness, QueryTask { task_id: client(1) }),
+        Err(ErrorCode::TaskNotFound)
+    );
+}
