@@ -1,0 +1,40 @@
+"""States how many tests ran per engine, and fails if the real ones did not.
+
+Reads the JUnit file that nextest writes. A test belongs to the engine that its name begins with (`model::`, `master::`)
+or names (`real_` needs the real master); the rest belong to none.
+"""
+
+import os
+import sys
+import xml.etree.ElementTree as tree
+
+
+def engine_of(name):
+    for engine in ("model", "master"):
+        if name.startswith((f"{engine}::", f"{engine}_")):
+            return engine
+    return "master" if "real_" in name else "no engine"
+
+
+def main(path):
+    ran, failed = {}, 0
+    for case in tree.parse(path).getroot().iter("testcase"):
+        if case.find("skipped") is not None:
+            continue
+        engine = engine_of(case.get("name", "").split("$")[-1])
+        ran[engine] = ran.get(engine, 0) + 1
+        failed += case.find("failure") is not None or case.find("error") is not None
+    for engine in sorted(ran):
+        print(f"{engine}: {ran[engine]} tests ran")
+    if failed:
+        sys.exit(f"{failed} tests failed")
+    if os.environ.get("MOONQUAKE_NO_REAL", "0") not in ("", "0"):
+        print("the real engines were left out by MOONQUAKE_NO_REAL")
+        return
+    if not ran.get("master"):
+        sys.exit("no test ran on the real master: run `python3 .config/fetch-release.py` and look at what it says")
+    if not ran.get("model"):
+        sys.exit("no test ran on the model")
+
+
+main(sys.argv[1])

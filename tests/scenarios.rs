@@ -1,0 +1,112 @@
+//! Scenario x engine x profile = one test. The file says what comes out; a run that says something else fails with its
+//! deviations. On both engines the postmortem is a snapshot that people review.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use moonquake_evidence::{Evidence, projection};
+use moonquake_faults::Profile;
+use moonquake_judge::judge;
+use moonquake_native::MasterEngine;
+use moonquake_report::{Postmortem, markdown};
+use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions};
+use moonquake_tests::{plan_of, run, scenario_files, short_name};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut trials = Vec::new();
+    for file in scenario_files() {
+        let name = short_name(&file);
+        for profile in [Profile::Upstream, Profile::Strict] {
+            trials.push(on_model(&name, file.clone(), profile));
+        }
+        trials.push(on_master(&name, file));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn on_model(name: &str, file: PathBuf, profile: Profile) -> Trial {
+    Trial::test(format!("model::{}::{name}", profile.name()), move || {
+        let plan = plan_of(&file);
+        let evidence = held(&plan, EngineKind::Model, profile)?;
+        snapshot(&plan, &evidence, EngineKind::Model, profile)
+    })
+    .with_kind("model")
+}
+
+/// On the real master the verdict must be as the file says, and every result, place and byte count that of the model.
+fn on_master(name: &str, file: PathBuf) -> Trial {
+    // Static: whether this platform has the engine, and whether it has words for the plan. Nothing installed counts.
+    let why = moonquake_native::unavailable()
+        .or_else(|| parsed(&file).and_then(|plan| MasterEngine.unsupported(&plan)));
+    let kind = why.clone().unwrap_or_else(|| "master".to_owned());
+    Trial::test(format!("master::upstream::{name}"), move || {
+        let plan = plan_of(&file);
+        let real = held(&plan, EngineKind::Master, Profile::Upstream)?;
+        let model = held(&plan, EngineKind::Model, Profile::Upstream)?;
+        same(&model, &real)?;
+        snapshot(&plan, &real, EngineKind::Master, Profile::Upstream)
+    })
+    .with_ignored_flag(why.is_some())
+    .with_kind(kind)
+}
+
+/// At listing a file that does not parse is no reason to stop: its test fails and tells why.
+fn parsed(file: &Path) -> Option<Plan> {
+    moonquake_scenario::parse::from_path(file).ok()
+}
+
+fn held(plan: &Plan, engine: EngineKind, profile: Profile) -> Result<Evidence, Failed> {
+    let evidence = run(engine, plan, &RunOptions::new(profile))?;
+    let judgement = judge(plan, &evidence, profile, engine);
+    let Some(claim) = &judgement.claim else {
+        return Err(format!("{} claims nothing for {engine} and {}", plan.id, profile.name()).into());
+    };
+    if claim.met {
+        return Ok(evidence);
+    }
+    Err(format!(
+        "{} came out as {}:\n  {}",
+        plan.id,
+        judgement.verdict,
+        judgement.deviations.join("\n  ")
+    )
+    .into())
+}
+
+fn same(model: &Evidence, real: &Evidence) -> Result<(), Failed> {
+    let (model, real) = (projection(model), projection(real));
+    let differs = model.iter().zip(&real).find(|(one, other)| one != other);
+    if let Some((model, real)) = differs {
+        return Err(format!("the engines part:\n  model:  {model}\n  master: {real}").into());
+    }
+    if model.len() != real.len() {
+        return Err(format!("the model saw {} lines, the master {}", model.len(), real.len()).into());
+    }
+    Ok(())
+}
+
+fn snapshot(plan: &Plan, evidence: &Evidence, engine: EngineKind, profile: Profile) -> Result<(), Failed> {
+    let judgement = judge(plan, evidence, profile, engine);
+    let replay = format!(
+        "moonquake run {} --engine {engine} --profile {}",
+        plan.path,
+        profile.name()
+    );
+    let full = Postmortem::new(plan, evidence, &judgement, &replay);
+    let shown = if engine == EngineKind::Model {
+        full
+    } else {
+        projected(&full)
+    };
+    let name = format!(
+        "{}.{engine}.{}",
+        plan.path.replace("scenarios/", "").replace(['/', '.'], "_"),
+        profile.name()
+    );
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, markdown(&shown)));
+    Ok(())
+}
