@@ -177,12 +177,11 @@ impl Walk<'_> {
     }
 
     fn move_to(&mut self, step: usize, at: &Instant) {
-        if at.base == Base::Fault {
-            if let Some(strikes) = strikes_from(self.plan).filter(|strikes| *strikes >= step) {
-                self.conflicts.push(Conflict::FaultLater { step, strikes });
-                self.now = None;
-                return;
-            }
+        let strikes = strikes_from(self.plan).filter(|strikes| *strikes >= step);
+        if let (Base::Fault, Some(strikes)) = (&at.base, strikes) {
+            self.conflicts.push(Conflict::FaultLater { step, strikes });
+            self.now = None;
+            return;
         }
         let Some(when) = self.resolve(at) else {
             self.now = None;
@@ -190,14 +189,14 @@ impl Walk<'_> {
         };
         if when.root == Root::Start && when.offset_ns < 0 {
             self.conflicts.push(Conflict::BeforeStart { step });
-        } else if let Some((floor, past)) = self.floors.get(&when.root) {
-            if *floor > when.offset_ns {
-                self.conflicts.push(Conflict::Back {
-                    step,
-                    past: *past,
-                    by_ns: floor - when.offset_ns,
-                });
-            }
+        } else if let Some((floor, past)) = self.floors.get(&when.root)
+            && *floor > when.offset_ns
+        {
+            self.conflicts.push(Conflict::Back {
+                step,
+                past: *past,
+                by_ns: floor.saturating_sub(when.offset_ns),
+            });
         }
         self.now = Some(when);
         self.raise(when, step);

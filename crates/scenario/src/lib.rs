@@ -2,14 +2,17 @@
 
 mod engine;
 mod error;
+mod explain;
 mod forecast;
 pub mod instant;
 pub mod parse;
 mod plan;
 mod reach;
+pub mod schema;
 mod words;
 
 pub use engine::{Engine, EngineError, EngineKind, RunOptions};
 pub use error::{Problem, ProblemKind, ScenarioErrors};
+pub use explain::explain;
 pub use plan::*;
 pub use words::size as size_words;

@@ -11,10 +11,14 @@ mod operation;
 mod problems;
 mod rules;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod values;
 mod verbs;
 mod world;
+
+pub(crate) use verbs::arguments;
 
 use crate::error::{ProblemKind, ScenarioErrors};
 use crate::{Plan, ReportText};

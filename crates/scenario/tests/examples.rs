@@ -22,3 +22,15 @@ fn every_reference_scenario_parses() {
         }
     }
 }
+
+#[test]
+fn every_reference_scenario_is_told_as_a_story() {
+    for path in examples() {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let plan = parse::from_str(&name, &std::fs::read(&path).unwrap()).unwrap();
+        let short = name.strip_suffix(".scenario.toml").unwrap();
+        insta::with_settings!({prepend_module_to_snapshot => false, snapshot_path => "snapshots/explain"}, {
+            insta::assert_snapshot!(short, moonquake_scenario::explain(&plan));
+        });
+    }
+}

@@ -129,7 +129,7 @@ fn part<'a>(top: &Table<'a>, key: &str, name: &'static str, problems: &mut Probl
 fn the_fault<'a>(top: &Table<'a>, problems: &mut Problems) -> Option<Table<'a>> {
     let value = top.demand("fault", "the table `[fault]`", problems)?;
     if let DeValue::Array(faults) = value.get_ref() {
-        let second = faults.iter().nth(1).map(Spanned::span);
+        let second = faults.get(1).map(Spanned::span);
         let count = faults.len();
         problems.add(
             ProblemKind::Fault,
@@ -152,16 +152,15 @@ fn schema(top: &Table<'_>, problems: &mut Problems) {
     let Some(value) = top.demand("schema", "`schema = 1` at the top", problems) else {
         return;
     };
-    if let Some(number) = tree::whole(value, "`schema = 1`", problems) {
-        if number != 1 {
-            problems.add(
-                ProblemKind::Value,
-                format!("schema {number} is unknown"),
-                value.span(),
-                "only 1 is known",
-                "write `schema = 1`, or use a Moonquake that reads this file",
-            );
-        }
+    let number = tree::whole(value, "`schema = 1`", problems);
+    if let Some(number) = number.filter(|number| *number != 1) {
+        problems.add(
+            ProblemKind::Value,
+            format!("schema {number} is unknown"),
+            value.span(),
+            "only 1 is known",
+            "write `schema = 1`, or use a Moonquake that reads this file",
+        );
     }
 }
 

@@ -10,10 +10,10 @@ fn find_range(text: &str) -> Option<(&str, &str, &str, &str)> {
     let mut from = 0;
     while let Some(open) = text[from..].find('{').map(|at| from + at) {
         let inside = &text[open + 1..];
-        if let Some(close) = inside.find('}') {
-            if let Some((first, last)) = inside[..close].split_once("..") {
-                return Some((&text[..open], first, last, &inside[close + 1..]));
-            }
+        if let Some(close) = inside.find('}')
+            && let Some((first, last)) = inside[..close].split_once("..")
+        {
+            return Some((&text[..open], first, last, &inside[close + 1..]));
         }
         from = open + 1;
     }

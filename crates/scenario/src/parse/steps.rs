@@ -6,6 +6,7 @@ use super::operation;
 use super::problems::{Problems, did_you_mean, one_of, shown};
 use super::tree::{Table, Value, counting, text, texts};
 use super::values::{duration, size};
+use super::verbs::keys;
 use crate::error::ProblemKind;
 use crate::{AwaitFor, Check, CheckKind, Do, Step, Verb, What};
 use moonquake_clock::{Span, Thread};
@@ -80,8 +81,15 @@ pub(super) fn read(index: usize, names: &Names<'_>, problems: &mut Problems) -> 
 fn injects(table: &Table<'_>, problems: &mut Problems) -> bool {
     let help =
         "only [fault] injects, once, and a scenario has one: move it there, or make it another scenario";
-    let key = FAULT_WORDS.into_iter().find(|word| table.has(word));
     let verb = table.get("do").and_then(|value| value.get_ref().as_str());
+    // `create_move_task` has an argument `target` of its own.
+    let args = verb
+        .and_then(Verb::from_name)
+        .map_or_else(Vec::new, |verb| keys(verb).args);
+    let is_arg = |word: &str| args.iter().any(|(name, _)| *name == word);
+    let key = FAULT_WORDS
+        .into_iter()
+        .find(|word| table.has(word) && !is_arg(word));
     let acts = verb.filter(|verb| ACTIONS.iter().any(|row| row.kind.word() == *verb));
     let place = match (key, acts) {
         (Some(key), _) => table.key_span(key),
@@ -262,23 +270,15 @@ impl Reader<'_, '_> {
     }
 
     fn check(&self, problems: &mut Problems) -> Option<Check> {
-        const CHECKS: [CheckKind; 6] = [
-            CheckKind::Quarantined,
-            CheckKind::Released,
-            CheckKind::Disjoint,
-            CheckKind::Allocated,
-            CheckKind::Bytes,
-            CheckKind::Untouched,
-        ];
         let value = self.table().get("check")?;
         let found = text(value, "`check = \"released\"`", problems)?;
-        let Some(kind) = CHECKS.into_iter().find(|kind| kind.name() == found) else {
+        let Some(kind) = CheckKind::ALL.into_iter().find(|kind| kind.name() == found) else {
             problems.add(
                 ProblemKind::Step,
                 format!("no check is called `{}`", shown(found)),
                 value.span(),
                 "unknown check",
-                did_you_mean(found, CHECKS.map(CheckKind::name)),
+                did_you_mean(found, CheckKind::ALL.map(CheckKind::name)),
             );
             return None;
         };

@@ -2,6 +2,8 @@
 
 use crate::Verb;
 use moonquake_protocol::Rpc;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The type of an argument that is passed on under its upstream name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,4 +114,20 @@ fn call_keys(rpc: Rpc) -> Keys {
         keys.may.push("size");
     }
     keys
+}
+
+/// Every argument that some verb passes on, with the schema of its value.
+pub(crate) fn arguments() -> BTreeMap<String, Value> {
+    let all = Verb::all().into_iter().flat_map(|verb| keys(verb).args);
+    all.map(|(name, kind)| {
+        let schema = match kind {
+            ArgKind::Bool => json!({ "type": "boolean" }),
+            ArgKind::Int => json!({ "type": "integer", "minimum": 0 }),
+            ArgKind::Text => json!({ "type": "string" }),
+            ArgKind::List => json!({ "type": ["string", "array"], "items": { "type": "string" } }),
+            ArgKind::Word(words) => json!({ "enum": words }),
+        };
+        (name.to_owned(), schema)
+    })
+    .collect()
 }

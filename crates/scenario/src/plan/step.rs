@@ -205,6 +205,16 @@ pub enum CheckKind {
 }
 
 impl CheckKind {
+    /// Every check.
+    pub const ALL: [CheckKind; 6] = [
+        CheckKind::Quarantined,
+        CheckKind::Released,
+        CheckKind::Disjoint,
+        CheckKind::Allocated,
+        CheckKind::Bytes,
+        CheckKind::Untouched,
+    ];
+
     /// The word in a scenario.
     pub fn name(self) -> &'static str {
         match self {
