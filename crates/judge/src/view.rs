@@ -237,6 +237,13 @@ impl<'a> View<'a> {
         Cited::new(text, first).and_all(ids)
     }
 
+    /// The first event that an observer saw after `from`: its log goes on there.
+    pub(crate) fn seen_by(&self, observer: Observer, from: Pos) -> Option<Pos> {
+        (from..self.end())
+            .skip(1)
+            .find(|pos| self.events[*pos].observer == observer)
+    }
+
     /// The first event of the injector that says that it injects.
     pub(crate) fn injected(&self) -> Option<Pos> {
         self.events.iter().position(|event| {

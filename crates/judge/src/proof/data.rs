@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::{Gathered, actors, trigger};
 use crate::view::{Landed, Pos, View};
 use moonquake_clock::Span;
-use moonquake_evidence::Op;
+use moonquake_evidence::{Observer, Op};
 use moonquake_scenario::Action;
 
 /// Buffer: the transfer of the operation was open, and the action shows in what landed.
@@ -74,22 +74,19 @@ fn frozen(gathered: &mut Gathered<'_, '_>, injected: Pos, op: Op, progress: &Pro
         .filter(|pos| *pos < until);
     let still = life.is_none() && moved.is_none() && went_on(view, injected, until);
     let to_come = progress.parts_landed < progress.parts_known || progress.transfers == 0;
+    // An absence shows something only in a log that goes on.
+    let watched = view.seen_by(Observer::Owner, injected);
     let last = progress.data.last().copied();
+    let name = view.op_name(op);
     gathered.demand(
-        still && to_come,
-        format!(
-            "nothing came from {target} or landed for {} until it was let go",
-            view.op_name(op)
-        ),
+        still && to_come && watched.is_some(),
+        format!("nothing came from {target} or landed for {name} until it was let go"),
         if to_come {
             format!("{target} was not seen to stand still")
         } else {
             "no byte was left to come".to_owned()
         },
-        last.into_iter()
-            .chain(life)
-            .chain(moved)
-            .chain([until.min(view.end() - 1)]),
+        last.into_iter().chain(life).chain(moved).chain(watched),
     );
 }
 
@@ -139,12 +136,17 @@ fn held(gathered: &mut Gathered<'_, '_>, injected: Pos, op: Op, progress: &Progr
     let end = closed_after(view, op, injected, true);
     let first = next.into_iter().chain(end).min();
     let waited = first.is_none_or(|pos| pos > until) && went_on(view, injected, until);
+    let watched = view.seen_by(Observer::Owner, injected);
     let last = progress.data.last().copied();
     gathered.demand(
-        waited,
+        waited && watched.is_some(),
         "nothing landed between the injection and the release",
-        "the stream was not held",
-        last.into_iter().chain(first),
+        if waited {
+            "the owner was not seen after the injection"
+        } else {
+            "the stream was not held"
+        },
+        last.into_iter().chain(first).chain(watched),
     );
 }
 

@@ -21,14 +21,26 @@ pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
         return;
     };
     let life = actors::sign_of_life(view, target, injected, until);
-    let silent = view.at(until.min(view.end() - 1)) - view.at(last);
-    let quiet = gathered.demand(
-        life.is_none(),
-        format!("{target} pinged before, and nothing came from it for {silent}"),
-        format!("{target} was not silent"),
-        [last].into_iter().chain(life).chain([until.min(view.end() - 1)]),
-    );
     let period = ping_period();
+    // An absence shows something only in a log that goes on: the link must have seen somebody once a ping was overdue.
+    let watched = view.frames.iter().find(|frame| {
+        frame.pos > injected && (frame.pos > until || view.at(frame.pos) - view.at(last) > period)
+    });
+    let over = watched.map_or(injected, |frame| frame.pos.min(until));
+    let silent = view.at(over) - view.at(last);
+    let quiet = gathered.demand(
+        life.is_none() && watched.is_some(),
+        format!("{target} pinged before, and nothing came from it for {silent} at least"),
+        if life.is_some() {
+            format!("{target} was not silent")
+        } else {
+            "the link saw nobody once a ping was overdue".to_owned()
+        },
+        [last]
+            .into_iter()
+            .chain(life)
+            .chain(watched.map(|frame| frame.pos)),
+    );
     if quiet && silent <= period && !expired(view, target, injected, until) {
         let text = format!("{silent} of silence is not longer than the {period} between two pings");
         gathered.lacks(text, [last]);

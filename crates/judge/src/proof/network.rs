@@ -159,17 +159,21 @@ fn held(gathered: &mut Gathered<'_, '_>, injected: Pos, message: &Message, side:
     let arrival = message.arrival(view, injected).map(|frame| frame.pos);
     let waited = arrival.is_none_or(|pos| pos > until);
     let left = message.last_seen(view, injected);
-    let places = left.into_iter().chain(arrival);
     let steps = view.next_step(injected) < until;
+    // An absence shows something only in a log that goes on.
+    let watched = view.seen_by(Observer::Link, injected);
+    let missing = if !waited {
+        format!("{side} was not held")
+    } else if !steps {
+        format!("nothing happened while {side} was held")
+    } else {
+        "the link was not seen after the injection".to_owned()
+    };
     gathered.demand(
-        waited && steps,
+        waited && steps && watched.is_some(),
         format!("{side} left one side and did not arrive until it was let go"),
-        if waited {
-            format!("nothing happened while {side} was held")
-        } else {
-            format!("{side} was not held")
-        },
-        places,
+        missing,
+        left.into_iter().chain(arrival).chain(watched),
     );
 }
 

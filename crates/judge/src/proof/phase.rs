@@ -5,6 +5,7 @@ use crate::rpc::{self, Family};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Leg, Op};
 use moonquake_faults::{Moment, PhaseId};
+use moonquake_protocol::Rpc;
 use moonquake_scenario::Verb;
 
 /// What a fault at a phase is done to.
@@ -25,7 +26,7 @@ pub(crate) fn at_phase(
     done: Done,
 ) -> Result<Progress, (String, Progress)> {
     let progress = Progress::of(view, op, pos);
-    let fits = !reported(view, op, pos) && fits(view, &progress, phase, pos, done);
+    let fits = !reported(view, op, pos) && fits(view, op, &progress, phase, pos, done);
     if fits {
         Ok(progress)
     } else {
@@ -38,30 +39,46 @@ pub(crate) fn at_phase(
     }
 }
 
-fn fits(view: &View<'_>, progress: &Progress, phase: PhaseId, pos: Pos, done: Done) -> bool {
+fn fits(view: &View<'_>, op: Op, progress: &Progress, phase: PhaseId, pos: Pos, done: Done) -> bool {
     let p = progress;
     let untouched = p.transfers == 0;
     let no_end = p.end.is_none() && p.revoke.is_none();
     let sent = |call: Option<Call>| call.is_some_and(|call| is_sent(view, call, pos, done));
     let answered = |call: Option<Call>| call.is_some_and(|call| is_answered(call, done));
     let settled = |call: Option<Call>| call.is_some_and(|call| call.delivered.is_some());
+    // Calls made one by one pass the phases of their own part of the whole operation.
+    let by_itself = p.start.is_none() && untouched;
+    let started = p.start.is_none() || settled(p.start);
+    let written = p.wrote == Some(true);
+    let read = p.wrote == Some(false);
     match phase {
         PhaseId::PutStartBefore => p.began.is_some() && p.start.is_none() && untouched && no_end,
         PhaseId::PutStartSent => sent(p.start) && untouched && no_end,
         PhaseId::PutStartResponse => answered(p.start) && untouched && no_end,
-        PhaseId::PutPayloadPart => settled(p.start) && p.open > 0 && p.parts_landed > 0 && no_end,
-        PhaseId::PutPayloadDone => settled(p.start) && all_landed(p) && no_end,
-        PhaseId::PutEndSent => sent(p.end) && p.revoke.is_none() && all_landed(p),
-        PhaseId::PutEndResponse => answered(p.end) && p.revoke.is_none() && all_landed(p),
+        PhaseId::PutPayloadPart => written && started && p.open > 0 && p.parts_landed > 0 && no_end,
+        PhaseId::PutPayloadDone => written && started && all_landed(p) && no_end,
+        PhaseId::PutEndSent => sent(p.end) && p.revoke.is_none() && (by_itself || all_landed(p)),
+        PhaseId::PutEndResponse => answered(p.end) && p.revoke.is_none() && (by_itself || all_landed(p)),
+        PhaseId::RevokeBefore if is_revoke(view, op) => p.began.is_some() && p.revoke.is_none(),
         PhaseId::RevokeBefore => settled(p.start) && no_end && given_up(view, p, pos),
         PhaseId::RevokeSent => sent(p.revoke),
         PhaseId::RevokeResponse => answered(p.revoke),
         PhaseId::GetQueryBefore => p.began.is_some() && p.query.is_none() && untouched,
         PhaseId::GetQuerySent => sent(p.query) && untouched,
         PhaseId::GetQueryResponse => answered(p.query) && untouched,
-        PhaseId::GetPayloadPart => p.open > 0 && p.parts_landed > 0,
-        PhaseId::GetPayloadDone => all_landed(p),
+        PhaseId::GetPayloadPart => read && p.open > 0 && p.parts_landed > 0,
+        PhaseId::GetPayloadDone => read && all_landed(p),
     }
+}
+
+/// Whether an operation is nothing but a revoke.
+fn is_revoke(view: &View<'_>, op: Op) -> bool {
+    matches!(
+        view.verb(op),
+        Some(Verb::Rpc(
+            Rpc::PutRevoke | Rpc::UpsertRevoke | Rpc::BatchPutRevoke | Rpc::BatchUpsertRevoke
+        ))
+    )
 }
 
 /// On its way and not handled. A request may reach the master after the death of its sender, at the same instant.
@@ -106,12 +123,9 @@ pub(crate) fn hits(
     target: &str,
     pos: Pos,
 ) -> u64 {
-    let operations = view.runs.keys().copied().filter(|other| {
-        let meant = match of {
-            Some(step) => usize::try_from(other.step) == Ok(step),
-            None => *other == op || actor_of(view, *other) == Some(target),
-        };
-        meant && (*other == op || passes(view, *other, phase))
+    let operations = view.runs.keys().copied().filter(|other| match of {
+        Some(step) => usize::try_from(other.step) == Ok(step),
+        None => *other == op || actor_of(view, *other) == Some(target),
     });
     operations
         .map(|other| hits_of(view, other, phase, pos, other == op))
@@ -123,24 +137,16 @@ pub(crate) fn actor_of<'a>(view: &View<'a>, op: Op) -> Option<&'a str> {
     view.action(op)?.who.as_deref()
 }
 
-/// Whether an operation of that verb is one whose phases the catalogue names.
-fn passes(view: &View<'_>, op: Op, phase: PhaseId) -> bool {
-    match view.verb(op) {
-        Some(Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert) => phase.row().operation != "get",
-        Some(Verb::Get | Verb::BatchGet | Verb::GetStart | Verb::GetRead) => phase.row().operation == "get",
-        Some(Verb::PutWrite) => matches!(phase, PhaseId::PutPayloadPart | PhaseId::PutPayloadDone),
-        _ => false,
-    }
-}
-
 fn hits_of(view: &View<'_>, op: Op, phase: PhaseId, pos: Pos, current: bool) -> u64 {
     let progress = Progress::of(view, op, pos);
     let once = |reached: bool| u64::from(reached);
+    let same_way = progress.wrote == Some(phase.row().operation != "get");
     match phase.row().moment {
-        Moment::Part => progress.parts_landed,
+        Moment::Part if same_way => progress.parts_landed,
+        Moment::Part => 0,
         // The current operation stands at the phase, which its caller checks.
         Moment::Before => once(current || progress.call(phase).is_some()),
-        Moment::Done => once(current || all_landed(&progress)),
+        Moment::Done => once(current || (same_way && all_landed(&progress))),
         Moment::Sent => count(view, op, phase, pos, Leg::RequestSent),
         Moment::Response if current => count(view, op, phase, pos, Leg::RequestHandled),
         Moment::Response => count(view, op, phase, pos, Leg::ResponseDelivered),

@@ -30,6 +30,8 @@ pub(crate) struct Progress {
     /// Parts of all transfers opened so far; those without a landed part count as one.
     pub(crate) parts_known: u64,
     pub(crate) transfers: usize,
+    /// Whether the transfers go to the owner (a put) or come from it (a get).
+    pub(crate) wrote: Option<bool>,
     pub(crate) open: usize,
     pub(crate) complete: usize,
     pub(crate) broken: usize,
@@ -55,6 +57,7 @@ impl Progress {
             };
             let landed = transfer.parts_before(until);
             progress.transfers += 1;
+            progress.wrote = Some(transfer.write);
             progress.parts_landed += landed;
             progress.parts_known += transfer.parts().unwrap_or(1);
             progress.data.push(opened);
