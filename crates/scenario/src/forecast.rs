@@ -149,13 +149,12 @@ impl Walk<'_> {
 
     /// The moment after an undisturbed step.
     fn passes(&mut self, step: &Step, run: When) -> Option<When> {
-        let is_do = matches!(&step.what, What::Do(action) if action.verb != Verb::Resume);
-        let each = if is_do {
-            i128::from(self.plan.world.step.ns)
-        } else {
-            0
+        let each = match &step.what {
+            What::Do(_) => i128::from(self.plan.world.step.ns),
+            _ => 0,
         };
-        if step.is_async {
+        let is_resume = step.operation().is_some_and(|action| action.verb == Verb::Resume);
+        if step.is_async || is_resume {
             return (each == 0).then_some(run);
         }
         let times = i128::from(step.times);

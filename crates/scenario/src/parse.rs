@@ -1,6 +1,7 @@
 //! From the text of a scenario to a [`Plan`].
 
 mod action;
+mod checks;
 mod claims;
 mod fault;
 mod head;
@@ -9,6 +10,7 @@ mod keys;
 mod names;
 mod operation;
 mod problems;
+mod results;
 mod rules;
 mod steps;
 #[cfg(test)]

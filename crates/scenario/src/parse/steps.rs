@@ -3,15 +3,14 @@
 use super::instants::{Sight, instant};
 use super::names::{Brief, Kind, MOST, Names};
 use super::operation;
-use super::problems::{Problems, did_you_mean, one_of, shown};
-use super::tree::{Table, Value, counting, text, texts};
-use super::values::{duration, size};
+use super::problems::{Problems, did_you_mean, shown};
+use super::tree::{Table, Value, counting, text};
+use super::values::duration;
 use super::verbs::keys;
 use crate::error::ProblemKind;
-use crate::{AwaitFor, Check, CheckKind, Do, Step, Verb, What};
+use crate::{AwaitFor, Step, Verb, What};
 use moonquake_clock::{Span, Thread};
 use moonquake_faults::ACTIONS;
-use moonquake_protocol::ErrorCode;
 
 const KINDS: [&str; 4] = ["do", "tick", "await", "check"];
 /// Words that only a fault has; a step with one of them wants to inject.
@@ -146,7 +145,7 @@ pub(super) struct Repeat {
 }
 
 impl Reader<'_, '_> {
-    fn table(&self) -> &Table<'_> {
+    pub(super) fn table(&self) -> &Table<'_> {
         &self.brief.table
     }
 
@@ -269,119 +268,6 @@ impl Reader<'_, '_> {
         Some(named.step)
     }
 
-    fn check(&self, problems: &mut Problems) -> Option<Check> {
-        let value = self.table().get("check")?;
-        let found = text(value, "`check = \"released\"`", problems)?;
-        let Some(kind) = CheckKind::ALL.into_iter().find(|kind| kind.name() == found) else {
-            problems.add(
-                ProblemKind::Step,
-                format!("no check is called `{}`", shown(found)),
-                value.span(),
-                "unknown check",
-                did_you_mean(found, CheckKind::ALL.map(CheckKind::name)),
-            );
-            return None;
-        };
-        let own: &[&str] = match kind {
-            CheckKind::Allocated => &["size"],
-            CheckKind::Bytes => &["of", "payload"],
-            CheckKind::Untouched => &["of", "since"],
-            _ => &["of"],
-        };
-        let known: Vec<&str> = ["id", "at", "check"].iter().chain(own).copied().collect();
-        self.only(&known, &format!("the check `{}`", kind.name()), own, problems);
-        for key in own.iter().filter(|key| **key != "since") {
-            let example = match *key {
-                "size" => "`size = \"4MiB\"`",
-                "payload" => "`payload = \"w1\"`",
-                _ => "`of = [\"a1\"]`",
-            };
-            self.table().demand(key, example, problems);
-        }
-        let size_bytes = self
-            .table()
-            .get("size")
-            .filter(|_| kind == CheckKind::Allocated)
-            .and_then(|value| size(value, "`size = \"4MiB\"`", problems));
-        let payload = self
-            .table()
-            .get("payload")
-            .filter(|_| kind == CheckKind::Bytes)
-            .and_then(|value| self.payload(value, problems));
-        Some(Check {
-            kind,
-            of: self.of(kind, problems),
-            since: self
-                .table()
-                .get("since")
-                .and_then(|value| instant(value, Sight::Before(self.index), self.names, problems)),
-            size_bytes,
-            payload,
-        })
-    }
-
-    /// The ranges and buffers that a check looks at.
-    fn of(&self, kind: CheckKind, problems: &mut Problems) -> Vec<String> {
-        let Some(value) = self.table().get("of").filter(|_| kind != CheckKind::Allocated) else {
-            return Vec::new();
-        };
-        let kinds: &'static [Kind] = match kind {
-            CheckKind::Bytes => &[Kind::Buffer],
-            CheckKind::Untouched => &[Kind::Buffer, Kind::Range],
-            _ => &[Kind::Range],
-        };
-        let mut of: Vec<String> = Vec::new();
-        for (found, span) in texts(value, "`of = [\"a1\"]`", problems) {
-            let Some(named) = self.names.find(found, kinds) else {
-                self.names.unbound(found, span, kinds, ("", &[]), problems);
-                continue;
-            };
-            if named.step >= self.index {
-                problems.add_at(
-                    ProblemKind::Time,
-                    format!(
-                        "the {} `{found}` does not exist when it is looked at",
-                        named.kind.word()
-                    ),
-                    vec![
-                        (span, "looked at here".to_owned()),
-                        (named.span.clone(), "named only here".to_owned()),
-                    ],
-                    "move the check below the step that names it",
-                );
-                continue;
-            }
-            of.push(found.to_owned());
-        }
-        let least = if kind == CheckKind::Disjoint { 2 } else { 1 };
-        if of.len() < least && problems.is_empty() {
-            problems.add(
-                ProblemKind::Step,
-                format!("the check `{}` needs {least} or more to look at", kind.name()),
-                value.span(),
-                "too few",
-                "name them: `of = [\"a1\", \"a2\"]`",
-            );
-        }
-        of
-    }
-
-    /// A pattern that every byte must have: one that some step writes.
-    pub(super) fn payload(&self, value: Value<'_>, problems: &mut Problems) -> Option<String> {
-        let found = super::values::name_value(value, "`payload = \"w1\"`", problems)?;
-        if !self.names.patterns.contains(found) {
-            problems.add(
-                ProblemKind::Unbound,
-                format!("no step writes the pattern `{found}`"),
-                value.span(),
-                "no byte can have it",
-                did_you_mean(found, self.names.patterns.iter().map(String::as_str)),
-            );
-            return None;
-        }
-        Some(found.to_owned())
-    }
-
     fn is_async(&self, problems: &mut Problems) -> bool {
         let Some(value) = self.table().get("async") else {
             return false;
@@ -438,100 +324,5 @@ impl Reader<'_, '_> {
             );
         }
         Repeat { times, every, until }
-    }
-
-    fn expect(&self, what: Option<&What>, problems: &mut Problems) -> Vec<String> {
-        let Some(value) = self.table().get("expect") else {
-            return Vec::new();
-        };
-        let verb = match what {
-            None | Some(What::Tick(_) | What::Check(_)) => return Vec::new(),
-            Some(What::Do(_)) if self.brief.is_async => {
-                problems.add(
-                    ProblemKind::Step,
-                    "what an async step is expected to return stands at its `await`",
-                    self.table().key_span("expect"),
-                    "the result is not known yet",
-                    format!(
-                        "move it: `{{ await = \"{}\", within = \"31s\", expect = ... }}`",
-                        self.brief.id.unwrap_or("p1")
-                    ),
-                );
-                return Vec::new();
-            }
-            Some(What::Do(Do { verb, .. })) => Some(*verb),
-            Some(What::Await { until, .. }) => match until {
-                AwaitFor::Step(step) => self.names.steps[*step].verb,
-                _ => {
-                    problems.add(
-                        ProblemKind::Step,
-                        "only the await of a step has a result",
-                        self.table().key_span("expect"),
-                        "nothing is returned here",
-                        "leave it out: the await fails if it does not hold within its time",
-                    );
-                    return Vec::new();
-                }
-            },
-        };
-        let mut allowed = Vec::new();
-        for (found, span) in texts(value, "`expect = \"ok\"`", problems) {
-            if problems.is_full() {
-                break;
-            }
-            match verb.map(|verb| wrong_result(found, verb)) {
-                Some(Some((message, help))) => {
-                    problems.add(ProblemKind::Step, message, span, "cannot be returned", help);
-                }
-                _ => allowed.push(found.to_owned()),
-            }
-        }
-        if allowed.is_empty() && problems.is_empty() {
-            problems.add(
-                ProblemKind::Step,
-                "no result is allowed",
-                value.span(),
-                "an empty list",
-                "leave `expect` out to allow any result",
-            );
-        }
-        allowed
-    }
-}
-
-/// Why a verb cannot return this result, and the mend.
-fn wrong_result(found: &str, verb: Verb) -> Option<(String, String)> {
-    let is_ping = verb.name() == "ping";
-    let known = ErrorCode::from_name(found).is_some_and(|code| code != ErrorCode::Ok);
-    let message = format!("`{}` is no result of `{}`", shown(found), verb.name());
-    match found {
-        "ok" if verb.answers_bool() => Some((message, one_of(["true", "false"]))),
-        "ok" => None,
-        "true" | "false" if verb.answers_bool() => None,
-        "NEED_REMOUNT" if is_ping => None,
-        "OK" | "Ok" => Some((message, "write `ok`".to_owned())),
-        _ if known => None,
-        _ => {
-            let mut words: Vec<&str> = if verb.answers_bool() {
-                vec!["true", "false"]
-            } else {
-                vec!["ok"]
-            };
-            if is_ping {
-                words.push("NEED_REMOUNT");
-            }
-            let errors = ErrorCode::ALL.iter().filter_map(|code| code.name());
-            let help = match super::problems::nearest(
-                found,
-                words
-                    .iter()
-                    .copied()
-                    .chain(errors.clone().filter(|name| *name != "OK")),
-            ) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("{}, or an error name of the store", one_of(words)),
-            };
-            Some((message, help))
-        }
     }
 }
