@@ -5,14 +5,17 @@
 //! until its step is complete and is bounded in real time. Servers of ours move by themselves.
 
 pub mod datapath;
+pub mod driver;
+pub mod failpoints;
 mod failure;
 pub mod fingerprint;
+mod freeze;
 pub mod link;
-mod refusal;
 mod runtime;
+mod server;
 mod stream;
 
 pub use failure::{Answer, RpcFailure};
 pub use link::{Delivery, Link, MessageId};
-pub use refusal::refusal;
 pub use runtime::{Net, NetError};
+pub use server::{Rounds, ServerHandle, serve};

@@ -7,6 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
+use tracing::Instrument;
 
 /// What went wrong in the harness itself: no statement about the store can rest on it. A peer that misbehaves is not
 /// such an error; the calls of this crate have types of their own for that.
@@ -162,7 +163,8 @@ impl Net {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.inner.runtime.spawn(task)
+        // What a task says in the log belongs to whoever started it.
+        self.inner.runtime.spawn(task.in_current_span())
     }
 
     pub(crate) fn own(&self) -> &Arc<OwnConnections> {

@@ -28,7 +28,7 @@ pub(super) async fn serve(owner: Arc<Owner>, stream: TcpStream) {
     };
     let how = tokio::select! {
         biased;
-        () = owner.killed() => ClosedHow::Killed,
+        () = owner.life.killed() => ClosedHow::Killed,
         how = session.run() => how.unwrap_or(ClosedHow::Reset),
     };
     let gate = session.gate.take();
@@ -52,7 +52,13 @@ impl Session<'_> {
     async fn run(&mut self) -> io::Result<ClosedHow> {
         loop {
             let mut header = [0; DATA_HEADER_BYTES];
-            match self.owner.freeze.read_full(&self.stream, &mut header).await? {
+            match self
+                .owner
+                .life
+                .freeze
+                .read_full(&self.stream, &mut header)
+                .await?
+            {
                 0 => return Ok(ClosedHow::Complete),
                 DATA_HEADER_BYTES => {}
                 _ => return Ok(ClosedHow::Early),
@@ -108,6 +114,7 @@ impl Session<'_> {
 
     async fn say(&self, status: DataStatus) -> io::Result<()> {
         self.owner
+            .life
             .freeze
             .write_all(&self.stream, &status.to_bytes())
             .await
@@ -120,7 +127,12 @@ impl Session<'_> {
         while moved < header.size_bytes {
             let wanted = self.allowed(moved).await.min(header.size_bytes - moved);
             self.buffer.resize(length(wanted), 0);
-            let count = self.owner.freeze.read(&self.stream, &mut self.buffer).await? as u64;
+            let count = self
+                .owner
+                .life
+                .freeze
+                .read(&self.stream, &mut self.buffer)
+                .await? as u64;
             if count == 0 {
                 marks.flush(self, moved);
                 return Ok(false);
@@ -151,9 +163,13 @@ impl Session<'_> {
             let count = allowed.min(header.size_bytes - moved);
             self.buffer.resize(length(count), 0);
             // The bytes are those that the memory holds when they leave, not when the read began.
-            self.owner.freeze.thawed().await;
+            self.owner.life.freeze.thawed().await;
             self.owner.load(offset + moved, &mut self.buffer);
-            self.owner.freeze.write_all(&self.stream, &self.buffer).await?;
+            self.owner
+                .life
+                .freeze
+                .write_all(&self.stream, &self.buffer)
+                .await?;
             moved += count;
             marks.reached(self, moved, moved == header.size_bytes);
         }

@@ -1,7 +1,7 @@
 //! What lets an owner tell this process's transfers from a stranger's, and move them byte by byte.
 
-use super::freeze::Freeze;
 use super::log::ClosedHow;
+use crate::freeze::Freeze;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

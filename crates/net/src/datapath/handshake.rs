@@ -26,14 +26,14 @@ pub(super) async fn answer(owner: Arc<Owner>, stream: TcpStream, descriptor: Arc
         let bounded = tokio::time::timeout(PATIENCE, &mut exchange);
         let outcome = tokio::select! {
             biased;
-            () = owner.killed() => return,
+            () = owner.life.killed() => return,
             outcome = bounded => outcome,
         };
         match outcome {
             Ok(Ok(())) => return,
             Ok(Err(error)) => return tracing::warn!(owner = owner.name, "handshake dropped: {error}"),
             // A process that stands still does not run out of patience.
-            Err(_) if owner.freeze.is_frozen() => {}
+            Err(_) if owner.life.freeze.is_frozen() => {}
             Err(_) => {
                 return tracing::warn!(owner = owner.name, "handshake dropped: silent for {PATIENCE:?}");
             }
@@ -52,7 +52,7 @@ async fn exchange(
         if let Some(question) = decoder.next_message()? {
             break question;
         }
-        match owner.freeze.read(&stream, &mut buffer).await? {
+        match owner.life.freeze.read(&stream, &mut buffer).await? {
             0 => return Err(Unanswered::Ended),
             count => decoder.feed(&buffer[..count]),
         }
@@ -78,9 +78,9 @@ async fn exchange(
         HandshakeKind::Connection => return Err(Unanswered::Connection),
     };
     reply.old_form = question.old_form;
-    owner.freeze.write_all(&stream, &reply.to_bytes()).await?;
+    owner.life.freeze.write_all(&stream, &reply.to_bytes()).await?;
     stream.shutdown().await?;
-    while owner.freeze.read(&stream, &mut buffer).await? > 0 {}
+    while owner.life.freeze.read(&stream, &mut buffer).await? > 0 {}
     Ok(())
 }
 

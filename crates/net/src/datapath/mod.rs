@@ -2,14 +2,13 @@
 //! control.
 
 mod data;
-pub(crate) mod freeze;
 pub(crate) mod gate;
 mod handshake;
 mod log;
 mod memory;
 mod owner;
 mod server;
-mod transfer;
+pub(crate) mod transfer;
 
 pub use log::{ClosedHow, OwnerEvent};
 pub use memory::{PlainMemory, SegmentMemory};

@@ -1,22 +1,20 @@
 //! What all tasks of one owner share.
 
-use super::freeze::Freeze;
 use super::gate::OwnConnections;
 use super::log::OwnerLog;
 use super::memory::SegmentMemory;
+use crate::freeze::Life;
 use moonquake_protocol::datapath::DataHeader;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::watch;
 
 pub(super) struct Owner {
     pub(super) name: String,
     /// Absolute address of the first byte, as in `Segment.base`.
     pub(super) base: u64,
     pub(super) size_bytes: u64,
-    pub(super) freeze: Freeze,
+    pub(super) life: Life,
     pub(super) own: Arc<OwnConnections>,
-    dead: watch::Sender<bool>,
     pub(super) log: OwnerLog,
     memory: Mutex<Box<dyn SegmentMemory>>,
 }
@@ -42,24 +40,11 @@ impl Owner {
             name: name.to_owned(),
             base,
             size_bytes,
-            freeze: Freeze::new(),
+            life: Life::default(),
             own,
-            dead: watch::Sender::new(false),
             log: OwnerLog::default(),
             memory: Mutex::new(memory),
         }
-    }
-
-    /// Ends every task of this owner.
-    pub(super) fn kill(&self) {
-        self.log.killed();
-        self.dead.send_replace(true);
-    }
-
-    /// Returns when the owner is dead.
-    pub(super) async fn killed(&self) {
-        // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.dead.subscribe().wait_for(|dead| *dead).await;
     }
 
     /// Where the range begins in the memory; `None` if it is empty, beyond the address space, or not inside the buffer.

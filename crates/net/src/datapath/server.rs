@@ -10,14 +10,8 @@ use moonquake_protocol::datapath::DataVersion;
 use moonquake_protocol::handshake::{SegmentBuffer, SegmentDescriptor};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
-
-/// More connections at once than this are turned away: each may hold a buffer of one chunk.
-const CONNECTIONS_MAX: usize = 1_024;
-/// How long a listener rests after the system refused to accept, for example for want of file descriptors.
-const REST: Duration = Duration::from_millis(10);
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 /// Serves one segment to every initiator of the pinned release, ours and foreign.
 ///
@@ -72,14 +66,20 @@ impl SegmentServer {
         let ((daemon_listener, daemon), (data_listener, data)) =
             listeners.map_err(|error| NetError::io(what, error))?;
         for listener in [daemon, data] {
-            net.own().add_listener(listener, owner.freeze.clone());
+            net.own().add_listener(listener, owner.life.freeze.clone());
         }
         let descriptor = Arc::new(describe(&owner, daemon, data, version));
+        let (life, for_daemon, for_data) = (owner.life.clone(), owner.clone(), owner.clone());
         let tasks = vec![
-            net.spawn(accept(owner.clone(), daemon_listener, move |owner, stream| {
-                handshake::answer(owner, stream, descriptor.clone())
+            net.spawn(
+                life.clone()
+                    .accept(name.to_owned(), daemon_listener, move |stream| {
+                        handshake::answer(for_daemon.clone(), stream, descriptor.clone())
+                    }),
+            ),
+            net.spawn(life.accept(name.to_owned(), data_listener, move |stream| {
+                data::serve(for_data.clone(), stream)
             })),
-            net.spawn(accept(owner.clone(), data_listener, data::serve)),
         ];
         Ok(SegmentServer {
             net: net.clone(),
@@ -127,17 +127,17 @@ impl SegmentServer {
 
     /// From now on nothing is read, written or accepted; what is sent waits in the kernel, as for a stopped process.
     pub fn freeze(&self) {
-        self.owner.freeze.set(true);
+        self.owner.life.freeze.set(true);
     }
 
     /// Lets the owner go on.
     pub fn unfreeze(&self) {
-        self.owner.freeze.set(false);
+        self.owner.life.freeze.set(false);
     }
 
     /// Whether the owner stands still.
     pub fn is_frozen(&self) -> bool {
-        self.owner.freeze.is_frozen()
+        self.owner.life.freeze.is_frozen()
     }
 
     /// The harness looks at the memory. No observation is noted.
@@ -187,7 +187,7 @@ impl SegmentServer {
             // A task that panicked has ended as well.
             let _ = self.net.step(&what, task)?;
         }
-        self.owner.freeze.set(false);
+        self.owner.life.freeze.set(false);
         Ok(())
     }
 
@@ -195,7 +195,8 @@ impl SegmentServer {
         for listener in [self.daemon, self.data] {
             self.net.own().remove_listener(listener);
         }
-        self.owner.kill();
+        self.owner.log.killed();
+        self.owner.life.kill();
     }
 }
 
@@ -231,42 +232,4 @@ fn describe(owner: &Owner, daemon: SocketAddr, data: SocketAddr, version: DataVe
         // For people only; a fixed text keeps runs alike.
         timestamp: "1970-01-01 00:00:00.000000".to_owned(),
     }
-}
-
-/// Accepts until the owner dies, and ends when every connection has ended.
-async fn accept<F>(
-    owner: Arc<Owner>,
-    listener: TcpListener,
-    serve: impl Fn(Arc<Owner>, TcpStream) -> F + Send + 'static,
-) where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = owner.killed() => break,
-            Some(_) = connections.join_next() => continue,
-            accepted = owner.freeze.accept(&listener) => accepted,
-        };
-        match accepted {
-            Ok(_) if connections.len() >= CONNECTIONS_MAX => {
-                tracing::warn!(
-                    owner = owner.name,
-                    "connection turned away: {CONNECTIONS_MAX} are open"
-                );
-            }
-            Ok(stream) => {
-                // Without it small frames wait for each other; a socket that cannot do it still works.
-                let _ = stream.set_nodelay(true);
-                connections.spawn(serve(owner.clone(), stream));
-            }
-            Err(error) => {
-                tracing::warn!(owner = owner.name, "accepting failed: {error}");
-                tokio::time::sleep(REST).await;
-            }
-        }
-    }
-    drop(listener);
-    while connections.join_next().await.is_some() {}
 }

@@ -161,10 +161,8 @@ impl Transfer {
             let why = format!("{} of {} bytes have moved", self.moved, self.request.size_bytes);
             return Err(NetError::order(what, why).into());
         }
-        if self.version == DataVersion::V2 && self.request.operation == DataOperation::Write {
-            let net = self.net.clone();
-            net.step(&what, self.read_status())??;
-        }
+        let net = self.net.clone();
+        net.step(&what, self.settle())??;
         self.close()
     }
 
@@ -206,7 +204,7 @@ impl Transfer {
     }
 
     /// Sends the header and learns what can be learned of it.
-    async fn begin(&mut self) -> Result<(), TransferError> {
+    pub(crate) async fn begin(&mut self) -> Result<(), TransferError> {
         let header = DataHeader {
             size_bytes: self.request.size_bytes,
             address: self.request.address,
@@ -232,7 +230,7 @@ impl Transfer {
         }
     }
 
-    async fn push(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
+    pub(crate) async fn push(&mut self, bytes: &[u8]) -> Result<(), TransferError> {
         if let Some(gate) = &self.gate {
             gate.grant(bytes.len() as u64);
         }
@@ -252,13 +250,21 @@ impl Transfer {
         self.arrived(bytes.len()).await
     }
 
-    async fn pull(&mut self, out: &mut [u8]) -> Result<(), TransferError> {
+    pub(crate) async fn pull(&mut self, out: &mut [u8]) -> Result<(), TransferError> {
         if let Some(gate) = &self.gate {
             gate.grant(out.len() as u64);
         }
         let read = self.stream.read_exact(out).await;
         read.map_err(|error| self.closed(error))?;
         self.arrived(out.len()).await
+    }
+
+    /// All bytes have moved: reads the status of a version 2 write.
+    pub(crate) async fn settle(&mut self) -> Result<(), TransferError> {
+        match (self.version, self.request.operation) {
+            (DataVersion::V2, DataOperation::Write) => self.read_status().await,
+            _ => Ok(()),
+        }
     }
 
     /// Waits until the owner, if it is one of ours, has noted the part.
@@ -362,7 +368,7 @@ async fn spoken(stream: &TcpStream) {
     let _ = stream.peek(&mut [0; 1]).await;
 }
 
-async fn connect(net: &Net, request: TransferRequest) -> Result<Transfer, TransferError> {
+pub(crate) async fn connect(net: &Net, request: TransferRequest) -> Result<Transfer, TransferError> {
     let endpoint = request.endpoint.clone();
     let (host, port) = split(&endpoint)?;
     let daemon = resolve(&endpoint, host, port).await?;

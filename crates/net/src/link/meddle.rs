@@ -4,9 +4,9 @@ use super::connection::{Connection, Up, UpEnd};
 use super::exchange::{Handled, exchange_apart};
 use super::{Decoded, Delivery, Leg, Link, Message, MessageId, Place, TapFrame};
 use crate::failure::{Answer, RpcFailure};
-use crate::refusal::refusal;
 use crate::runtime::NetError;
 use crate::stream::StreamEnd;
+use moonquake_master::refuse;
 use moonquake_protocol::frame::encode_response;
 use moonquake_protocol::{ErrorCode, Literal};
 use std::fmt;
@@ -79,7 +79,7 @@ impl Link {
                 place: Place::Lost, ..
             }) => Err(NetError::order(what, "it was lost")),
             Some(held) => {
-                let response = refusal(&held.request, code);
+                let response = refuse(&held.request, code);
                 let bytes = encode_response(held.sequence, &response, Literal::With);
                 let handled = Handled {
                     bytes: Some(bytes),

@@ -1,5 +1,11 @@
 //! Peers for the tests: a master that does as it is told, on threads of its own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a peer is a process of its own, so here it has a thread"
+)]
+
+pub(crate) mod served;
 
 use moonquake_protocol::frame::{
     FrameDecoder, RequestHeader, RpcError, decode_request, encode_error, encode_response,

@@ -1,0 +1,135 @@
+//! What a failpoint does to a message of ours.
+//!
+//! `return(CODE)` answers with that error of the store, `return` with RPC_FAIL, `return(drop)` loses the message,
+//! `return(cut)` closes the connection, and so does `panic`, after it was logged. `sleep`, `delay`, `pause` and `yield`
+//! let the message wait without blocking the thread.
+
+use moonquake_faults::failpoint::{self, FailpointError, Guard, Plan, Task, Verdict};
+use moonquake_faults::{Moment, PHASES, PhaseId};
+use moonquake_protocol::{ErrorCode, Rpc};
+
+/// What is wrong with a plan for messages.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The plan itself.
+    #[error(transparent)]
+    Plan(#[from] FailpointError),
+    /// The argument of a `return` says nothing.
+    #[error(
+        "at {phase}, return({argument}): write an error of the store such as RPC_FAIL, or drop, or cut{}",
+        hint.map_or_else(String::new, |name| format!("; the nearest is {name}"))
+    )]
+    Argument {
+        /// The phase.
+        phase: PhaseId,
+        /// The argument.
+        argument: String,
+        /// The nearest error of the store, if one is near.
+        hint: Option<&'static str>,
+    },
+}
+
+/// Sets the plan, after the arguments of its `return` were checked.
+///
+/// # Errors
+/// [`SetupError`].
+pub fn setup(spec: &str, seed: u64) -> Result<Guard, SetupError> {
+    let plan: Plan = spec.parse()?;
+    check(&plan)?;
+    Ok(failpoint::setup_plan(plan, seed)?)
+}
+
+/// The same with the `FAILPOINTS` variable; `None` if it is not set or empty.
+///
+/// # Errors
+/// [`SetupError`].
+pub fn setup_from_environment(seed: u64) -> Result<Option<Guard>, SetupError> {
+    match std::env::var_os(failpoint::VARIABLE) {
+        None => Ok(None),
+        Some(spec) if spec.is_empty() => Ok(None),
+        Some(spec) => setup(spec.to_str().ok_or(FailpointError::NotText)?, seed).map(Some),
+    }
+}
+
+fn check(plan: &Plan) -> Result<(), SetupError> {
+    for (phase, task) in plan.tasks() {
+        let Task::Return(Some(argument)) = task else {
+            continue;
+        };
+        if Effect::of_return(Some(argument)).is_none() {
+            let upper = argument.to_uppercase();
+            let hint = ErrorCode::ALL
+                .iter()
+                .filter_map(|code| code.name())
+                .find(|name| name.starts_with(&upper));
+            return Err(SetupError::Argument {
+                phase,
+                argument: argument.clone(),
+                hint,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What becomes of a message at a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It goes on.
+    Go,
+    /// This code is the answer.
+    Answer(ErrorCode),
+    /// It is lost.
+    Drop,
+    /// Its connection is closed.
+    Cut,
+}
+
+impl Effect {
+    fn of_return(argument: Option<&str>) -> Option<Effect> {
+        match argument {
+            None => Some(Effect::Answer(ErrorCode::RpcFail)),
+            Some("drop") => Some(Effect::Drop),
+            Some("cut") => Some(Effect::Cut),
+            Some(name) => ErrorCode::from_name(name).map(Effect::Answer),
+        }
+    }
+}
+
+/// Passes a phase and waits as long as it says.
+pub(crate) async fn pass(phase: Option<PhaseId>) -> Effect {
+    let Some(phase) = phase else { return Effect::Go };
+    match failpoint::hit(phase) {
+        Verdict::Go => Effect::Go,
+        Verdict::Return(argument) => {
+            // A plan that was set without `setup` may say anything; then the message fails as a whole.
+            Effect::of_return(argument.as_deref()).unwrap_or(Effect::Answer(ErrorCode::RpcFail))
+        }
+        Verdict::Wait(span) => {
+            tokio::time::sleep(span).await;
+            Effect::Go
+        }
+        Verdict::Pause(pause) => {
+            let bound = pause.bound();
+            // Released or not, the message goes on; the pause itself says which it was.
+            let _ = tokio::time::timeout(bound, pause).await;
+            Effect::Go
+        }
+        Verdict::Yield => {
+            tokio::task::yield_now().await;
+            Effect::Go
+        }
+        Verdict::Panic(message) => {
+            tracing::error!(%phase, "failpoint: {message}");
+            Effect::Cut
+        }
+    }
+}
+
+/// The phase of a call at one kind of moment.
+pub(crate) fn phase_of(rpc: Rpc, moment: Moment) -> Option<PhaseId> {
+    PHASES
+        .iter()
+        .find(|row| row.rpc == Some(rpc.name()) && row.moment == moment)
+        .map(|row| row.id)
+}
