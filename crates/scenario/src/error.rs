@@ -126,6 +126,9 @@ impl ScenarioErrors {
             for (range, _) in &mut problem.labels {
                 *range = clip(text, range.clone());
             }
+            if spans_long_lines(text, &problem.labels) {
+                problem.labels.truncate(1);
+            }
         }
         problems.sort_by_key(|problem| problem.labels.first().map_or(0, |(range, _)| range.start));
         ScenarioErrors {
@@ -209,6 +212,16 @@ fn clip(text: &str, range: Range<usize>) -> Range<usize> {
     let end = floor_boundary(text, end.min(start.saturating_add(LABEL_BYTES)));
     let line_end = text[start..end].find('\n').map_or(end, |at| start + at);
     start..line_end.max(start)
+}
+
+/// Whether a screen could not hold what lies between the labels.
+fn spans_long_lines(text: &str, labels: &[(Range<usize>, String)]) -> bool {
+    let starts = labels.iter().map(|(range, _)| range.start);
+    let ends = labels.iter().map(|(range, _)| range.end);
+    let (Some(start), Some(end)) = (starts.min(), ends.max()) else {
+        return false;
+    };
+    labels.len() > 1 && text[start..end].split('\n').any(|line| line.len() > LINE_BYTES)
 }
 
 fn floor_boundary(text: &str, mut at: usize) -> usize {

@@ -196,6 +196,8 @@ impl Walk<'_> {
                 past: *past,
                 by_ns: floor.saturating_sub(when.offset_ns),
             });
+            // One step that runs ahead is one mistake: those behind it are compared with each other.
+            self.floors.remove(&when.root);
         }
         self.now = Some(when);
         self.raise(when, step);

@@ -159,7 +159,12 @@ fn very_many_mistakes_are_not_all_looked_for() {
             (0..50_000).map(|n| format!("k{n} = 1, ")).collect::<String>()
         ),
     ];
-    for steps in texts {
+    let batches = "  { who = \"w1\", do = \"batch_exist\", keys = [\"k{1..90000}\"] },\n".repeat(3_000);
+    let far = format!(
+        "  {{ at = \"start{}\", tick = \"eviction\" }},\n  {{ at = \"start\", tick = \"eviction\" }},\n",
+        " + discard".repeat(90_000)
+    );
+    for steps in texts.into_iter().chain([batches, far]) {
         let errors = read(around(&steps).as_bytes()).expect("wrong");
         assert!(errors.problems.len() <= 12);
     }

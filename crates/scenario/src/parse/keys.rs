@@ -1,9 +1,6 @@
 //! Keys of batches: `{1..15}` expands.
 
-use super::names::MOST;
-
-/// The bytes that all keys of one batch may come to.
-const MOST_BYTES: usize = 16 << 20;
+use super::names::{MOST, MOST_KEY_BYTES};
 
 /// A range `{1..15}` inside a key: the text before, first, last, the text after.
 fn find_range(text: &str) -> Option<(&str, &str, &str, &str)> {
@@ -60,7 +57,7 @@ pub(super) fn expand(text: &str, keys: &mut Vec<String>) -> Result<(), (String, 
                 let key = format!("{before}{number}{after}");
                 bytes += key.len();
                 next.push(key);
-                if next.len() + keys.len() > MOST as usize || bytes > MOST_BYTES {
+                if next.len() + keys.len() > MOST as usize || bytes > MOST_KEY_BYTES {
                     return Err(too_many());
                 }
             }

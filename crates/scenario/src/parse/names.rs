@@ -5,12 +5,16 @@ use super::tree::{Table, Value};
 use super::values::{is_name, name, reserved};
 use crate::error::ProblemKind;
 use crate::{Do, Verb};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::de::DeValue;
 
 /// How many names, keys or repetitions a file may come to in all.
 pub(super) const MOST: u32 = 100_000;
+
+/// The bytes that all keys of all batches of a file may come to.
+pub(super) const MOST_KEY_BYTES: usize = 16 << 20;
 
 /// What is known about a step before it is read in full.
 #[derive(Clone, Debug)]
@@ -65,6 +69,8 @@ pub(super) struct Names<'a> {
     /// The patterns that some step writes.
     pub(super) patterns: BTreeSet<String>,
     expanded: u32,
+    /// Keys and their bytes that the batches so far came to.
+    keys_spent: Cell<(usize, usize)>,
 }
 
 impl<'a> Names<'a> {
@@ -129,6 +135,19 @@ impl<'a> Names<'a> {
             "nothing has this name",
             help,
         );
+    }
+
+    /// Whether the batches so far have used up what a file may have.
+    pub(super) fn are_keys_spent(&self) -> bool {
+        let (count, bytes) = self.keys_spent.get();
+        count > MOST as usize || bytes > MOST_KEY_BYTES
+    }
+
+    /// Takes the keys of a batch out of what a file may have in all.
+    pub(super) fn spend_keys(&self, keys: &[String]) {
+        let (count, bytes) = self.keys_spent.get();
+        let own_bytes: usize = keys.iter().map(String::len).sum();
+        self.keys_spent.set((count + keys.len(), bytes + own_bytes));
     }
 
     /// Names a thing, and reports a name that is malformed, reserved or taken.

@@ -1,7 +1,7 @@
 //! Steps that `do` something.
 
 use super::keys::expand;
-use super::names::Kind;
+use super::names::{Kind, MOST};
 use super::problems::{Problems, did_you_mean, shown};
 use super::steps::Reader;
 use super::tree::{Value, boolean, text, texts, whole};
@@ -46,7 +46,7 @@ pub(super) fn read(reader: &Reader<'_, '_>, problems: &mut Problems) -> Option<D
     let action = Do {
         verb,
         key: get("key").and_then(|value| single_key(value, problems)),
-        keys: get("keys").map_or_else(Vec::new, |value| batch_keys(value, problems)),
+        keys: get("keys").map_or_else(Vec::new, |value| batch_keys(reader, value, problems)),
         size_bytes: get("size").and_then(|value| size(value, example("size"), problems)),
         pattern: get("pattern")
             .and_then(|value| name_value(value, example("pattern"), problems))
@@ -145,7 +145,11 @@ fn single_key(value: Value<'_>, problems: &mut Problems) -> Option<String> {
     Some(found.to_owned())
 }
 
-fn batch_keys(value: Value<'_>, problems: &mut Problems) -> Vec<String> {
+fn batch_keys(reader: &Reader<'_, '_>, value: Value<'_>, problems: &mut Problems) -> Vec<String> {
+    if reader.names.are_keys_spent() {
+        // Reported at the batch that spent them.
+        return Vec::new();
+    }
     let found = texts(value, example("keys"), problems);
     if found.is_empty() && value.get_ref().is_array() {
         problems.add(
@@ -166,10 +170,21 @@ fn batch_keys(value: Value<'_>, problems: &mut Problems) -> Vec<String> {
                 "does not expand",
                 help.to_owned(),
             );
-            break;
+            return Vec::new();
         }
     }
-    keys
+    reader.names.spend_keys(&keys);
+    if !reader.names.are_keys_spent() {
+        return keys;
+    }
+    problems.add(
+        ProblemKind::Value,
+        format!("the batches of this file come to more than {MOST} keys or 16 MiB"),
+        value.span(),
+        format!("{} keys more here", keys.len()),
+        "name fewer keys",
+    );
+    Vec::new()
 }
 
 /// The step whose descriptors a session's step means.

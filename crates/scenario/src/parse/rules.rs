@@ -244,8 +244,11 @@ impl Rules<'_, '_> {
                         ProblemKind::Time,
                         "time would go back",
                         vec![
-                            (self.at_span(*step), format!("{} before", length(*by_ns))),
-                            (gone, "what the timeline has reached here".to_owned()),
+                            (
+                                self.at_span(*step),
+                                format!("{} before what is reached above", length(*by_ns)),
+                            ),
+                            (gone, "reached here".to_owned()),
                         ],
                         "put the steps in the order of their instants",
                     );
