@@ -65,6 +65,7 @@ fn a_write_lands_part_by_part_in_both_versions() {
         let request = request(&server, DataOperation::Write, 4096, 150_000);
         let mut transfer = Transfer::open(&net, request).unwrap();
         assert_eq!((transfer.version(), transfer.is_observed()), (version, true));
+        assert_eq!(transfer.connection(), Some(1));
         assert_eq!(
             server.log(),
             [opened(1, DataOperation::Write, 4096, 150_000, version)]

@@ -56,6 +56,10 @@ fn six_questions_and_no_more_go_to_the_right_release() {
 
 /// A master with the types of another release: it answers what has the right request hash, with that release's
 /// response hash, and refuses the rest.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a peer is a process of its own, so here it has a thread"
+)]
 fn master_of(name: &'static str) -> SocketAddr {
     let release = RELEASES.iter().find(|release| release.name == name).unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

@@ -92,8 +92,10 @@ impl Session<'_> {
             accepted,
         });
         if let Some(gate) = &self.gate {
-            gate.progress
-                .send_modify(|progress| progress.accepted = Some(accepted));
+            gate.progress.send_modify(|progress| {
+                progress.connection = Some(self.connection);
+                progress.accepted = Some(accepted);
+            });
         }
     }
 

@@ -10,6 +10,8 @@ use tokio::sync::watch;
 /// How far the owner is with a transfer of ours. Only the owner writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
+    /// The number of the connection in the owner's log.
+    pub(crate) connection: Option<u64>,
     /// The header was read; whether the range was accepted.
     pub(crate) accepted: Option<bool>,
     /// Bytes of the payload that landed at the owner or left it.

@@ -124,6 +124,11 @@ impl Transfer {
         self.version
     }
 
+    /// The number of its connection in the owner's log, if the owner is one of ours.
+    pub fn connection(&self) -> Option<u64> {
+        self.gate.as_ref()?.progress.borrow().connection
+    }
+
     /// Whether the owner is one of ours, so that its log confirms every part.
     pub fn is_observed(&self) -> bool {
         self.gate.is_some()
