@@ -234,8 +234,7 @@ impl Maker<'_> {
             .map_or(EventId(u32::MAX), |event| event.id);
         let state = events
             .iter()
-            .filter(|event| event.id < end && matches!(event.kind, Kind::State(_)))
-            .next_back();
+            .rfind(|event| event.id < end && matches!(event.kind, Kind::State(_)));
         let world = &self.plan.world;
         Before {
             segments: world.segments.iter().cloned().collect(),
@@ -316,7 +315,7 @@ fn continues(last: &Expectation, next: &Expectation) -> bool {
         && last.actual.text() == next.actual.text()
 }
 
-/// Column three: failures first, then what proves the injection or does not, then what held.
+/// Column three: what is missing to the proof, then failures, then what proves the injection, then what held.
 fn actual(proof: &Proof, expectations: &[Expectation], invariants: &[Invariant]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let mut claim = |text: String, cites: &Cites| claims.extend(joined(text, [cites]));
@@ -328,6 +327,9 @@ fn actual(proof: &Proof, expectations: &[Expectation], invariants: &[Invariant])
             row.actual.text()
         )
     };
+    for missing in &proof.missing {
+        claim(missing.text().to_owned(), missing.events());
+    }
     for row in expectations.iter().filter(|row| !row.status.is_fine()) {
         claim(expected(row), row.actual.events());
     }
@@ -338,7 +340,6 @@ fn actual(proof: &Proof, expectations: &[Expectation], invariants: &[Invariant])
         );
     }
     let any_failed = !claims.is_empty();
-    claims.extend(proof.missing.iter().cloned());
     claims.extend(proof.seen.iter().cloned());
     let held: Vec<&Expectation> = expectations
         .iter()

@@ -32,7 +32,16 @@ pub(crate) fn prose(text: &str) -> String {
 
 /// Text for people that starts a block: what would open a heading, list or quote there is escaped.
 pub(crate) fn block(text: &str) -> String {
-    let text = prose(text);
+    opening(prose(text))
+}
+
+/// A claim that starts a block.
+pub(crate) fn block_sentence(text: &str) -> String {
+    opening(sentence(text).trim_start().to_owned())
+}
+
+/// Markdown without its power to open a heading, a list, a quote or a code block at the start of a line.
+fn opening(text: String) -> String {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     match text.as_bytes().get(digits) {
         Some(b'.' | b')') if digits > 0 => format!("{}\\{}", &text[..digits], &text[digits..]),

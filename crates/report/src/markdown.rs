@@ -175,6 +175,9 @@ fn buffer_line(postmortem: &Postmortem) -> String {
                     let blind = sentence(&watched.blind.join(", "));
                     format!("{name} {answer}: blind to {blind} ({})", links(first.events()))
                 }
+                (Touched::No, _) if postmortem.verdict == Verdict::NotReproduced => {
+                    format!("{name} unknown, since the fault was not reproduced")
+                }
                 (Touched::No, Some(first)) => format!("{name} {answer} ({})", links(first.events())),
                 (_, None) => format!("{name} {answer}"),
             }
@@ -203,7 +206,10 @@ fn counted(count: usize, one: &str) -> String {
 /// Bytes with the largest unit that keeps them whole.
 fn bytes(count: u64) -> String {
     let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    match units.iter().find(|(_, size)| count > 0 && count % size == 0) {
+    match units
+        .iter()
+        .find(|(_, size)| count > 0 && count.is_multiple_of(*size))
+    {
         Some((unit, size)) => format!("{} {unit}", count / size),
         None => format!("{count} B"),
     }

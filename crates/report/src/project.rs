@@ -10,7 +10,7 @@ use moonquake_evidence::{Baseline, Event, EventId, Evidence, Kind, Leg, Observer
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands in the place of a value that differs between runs or machines.
-const VARIES: &str = "(varies)";
+const VARIES: &str = "varies";
 
 /// A projected record, and how to get from the words about the original to words about this one.
 pub(crate) struct Projection {

@@ -1,12 +1,13 @@
 //! The sections of the Markdown form, in their order, except the timeline.
 
-use super::table::{Table, claim, links};
+use super::table::{Table, claim, item, links};
 use super::{bytes, column, counted, touched_word, verdict_word};
 use crate::cite::joined;
 use crate::escape::{code, inline, prose, sentence};
 use crate::{Claim, Postmortem, Touched};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
+use moonquake_scenario::Verdict;
 
 /// The most claims that a list spells out; JSON has all of them.
 const MAX_CLAIMS: usize = 8;
@@ -134,6 +135,9 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
     }
     for watched in &answer.watched {
         let verdict = match watched.touched {
+            Touched::No if postmortem.verdict == Verdict::NotReproduced => {
+                "no access was seen, but the fault was not reproduced"
+            }
             Touched::No => "it was not touched",
             Touched::Yes => "it was touched",
             Touched::CouldNotSee => "no access was seen, but not every kind could be",
@@ -145,14 +149,15 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
             text += &format!("  - nobody could see: {}\n", sentence(&watched.blind.join(", ")));
         }
         for shown in some(&watched.shown_by) {
-            text += &format!("  - {shown}\n");
+            text += &format!("  {}", item(&shown));
         }
         for other in some(&watched.by_others) {
+            let other = claim(&other);
             text += &format!("  - not late, by an operation that had not failed: {other}\n");
         }
     }
     if !answer.failures.is_empty() {
-        let failures: Vec<String> = some(&answer.failures);
+        let failures: Vec<String> = some(&answer.failures).iter().map(claim).collect();
         text += &format!(
             "\nOperations that failed or lost their actor: {}.\n",
             failures.join("; ")
@@ -162,12 +167,14 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
 }
 
 /// The first claims, and how many more there are.
-fn some(claims: &[Claim]) -> Vec<String> {
-    let mut lines: Vec<String> = claims.iter().take(MAX_CLAIMS).map(claim).collect();
+fn some(claims: &[Claim]) -> Vec<Claim> {
+    let mut some: Vec<Claim> = claims.iter().take(MAX_CLAIMS).cloned().collect();
     let rest = claims.get(MAX_CLAIMS..).unwrap_or_default();
-    let text = format!("{} more", rest.len());
-    lines.extend(joined(text, rest.iter().map(Claim::events)).as_ref().map(claim));
-    lines
+    some.extend(joined(
+        format!("{} more", rest.len()),
+        rest.iter().map(Claim::events),
+    ));
+    some
 }
 
 pub(super) fn verdict(postmortem: &Postmortem) -> String {
@@ -176,14 +183,14 @@ pub(super) fn verdict(postmortem: &Postmortem) -> String {
     let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
     text += &match (proof.proven, proof.missing.is_empty() && proof.seen.is_empty()) {
         (true, _) => format!("The injection is proven, by what {} saw:\n\n", by.join(" and ")),
-        (false, false) => "The injection is not proven, so nothing is said about the store:\n\n".to_owned(),
+        (false, false) => "The injection is not proven, so this run says nothing about the store, whatever the tables below show:\n\n".to_owned(),
         (false, true) => "Nothing is proven: there is no evidence.\n".to_owned(),
     };
     for missing in &proof.missing {
-        text += &format!("- not seen: {}\n", claim(missing));
+        text += &format!("- **missing:** {}\n", claim(missing));
     }
     for seen in &proof.seen {
-        text += &format!("- seen: {}\n", claim(seen));
+        text += &item(seen);
     }
     text += "\n";
     let file = &postmortem.claim;

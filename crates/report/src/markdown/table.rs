@@ -1,7 +1,7 @@
 //! Tables and links of Markdown.
 
 use crate::Cites;
-use crate::escape::sentence;
+use crate::escape::{block_sentence, sentence};
 use moonquake_evidence::EventId;
 
 /// The most ids that one citation spells out; JSON has all of them.
@@ -70,6 +70,11 @@ pub(crate) fn links(cites: &Cites) -> String {
 /// A sentence and, in brackets, the links to what it rests on.
 pub(crate) fn claim(claim: &crate::Claim) -> String {
     format!("{} ({})", sentence(claim.text()), links(claim.events()))
+}
+
+/// The same as an item of a list.
+pub(crate) fn item(claim: &crate::Claim) -> String {
+    format!("- {} ({})\n", block_sentence(claim.text()), links(claim.events()))
 }
 
 /// The targets of links, and what a reader sees of them.

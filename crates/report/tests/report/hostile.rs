@@ -3,7 +3,7 @@
 use crate::reader::{Page, read};
 use crate::support::cases::{self, Case};
 use moonquake_evidence::{Evidence, Kind};
-use moonquake_judge::Cited;
+use moonquake_judge::{Cited, Touched};
 use moonquake_report::{Postmortem, json, json_run, markdown, summary_line};
 use proptest::prelude::*;
 
@@ -48,6 +48,16 @@ fn worded(text: &str) -> Case {
     }
     for seen in &mut judgement.proof.seen {
         *seen = again(seen, text);
+    }
+    for name in &mut judgement.buffer.names {
+        name.since = again(&name.since, text);
+        name.answer = Touched::CouldNotSee {
+            kinds: vec![text.into()],
+            witness: again(&name.since, text),
+        };
+    }
+    for failure in &mut judgement.buffer.failures {
+        *failure = again(failure, text);
     }
     if let Some(claim) = &mut judgement.claim {
         claim.because = Some(text.into());

@@ -1,9 +1,12 @@
 //! A report says nothing that its evidence does not carry.
 
-use crate::support::{cases, postmortem};
+use crate::support::cases::{self, Case};
+use crate::support::postmortem;
 use moonquake_evidence::EventId;
-use moonquake_judge::Cited;
+use moonquake_faults::Profile;
+use moonquake_judge::{Cited, judge};
 use moonquake_report::{Postmortem, ReportError, markdown};
+use moonquake_scenario::EngineKind;
 
 #[test]
 fn without_any_event_it_cites_there_is_no_report() {
@@ -45,9 +48,18 @@ fn a_citation_of_another_run_is_refused_with_its_claim() {
     }
 }
 
+/// The cases with the judgements of the judge itself.
+fn judged() -> Vec<Case> {
+    let judged = |(plan, evidence, _): Case| {
+        let judgement = judge(&plan, &evidence, Profile::Upstream, EngineKind::Model);
+        (plan, evidence, judgement)
+    };
+    cases::all().into_iter().map(judged).collect()
+}
+
 #[test]
 fn every_link_has_a_target() {
-    for case in cases::all() {
+    for case in cases::all().into_iter().chain(judged()) {
         for postmortem in [postmortem(&case), crate::support::projected(&case)] {
             let page = markdown(&postmortem);
             let mut links = 0;
