@@ -70,7 +70,7 @@ pub(crate) fn entries<'a>(view: &View<'a>, frame: &Frame<'a>) -> Vec<Entry<'a>> 
     let granted_count = codes.iter().filter(|code| granted(frame.rpc, Some(code))).count();
     let each = match granted_count {
         0 => 0,
-        count if frame.ranges.len() % count == 0 => frame.ranges.len() / count,
+        count if frame.ranges.len().is_multiple_of(count) => frame.ranges.len() / count,
         _ => 0,
     };
     let mut ranges = frame.ranges.iter();

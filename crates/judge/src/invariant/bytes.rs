@@ -4,8 +4,9 @@
 //!
 //! - *lower*: the readable ranges of that state, and every attempt that is unfinished or was preempted and cannot be
 //!   due yet, since its release instant (PutStart + release) lies ahead on the master's own wall clock;
-//! - *upper*: that, and what may still wait for a sweep: attempts that are due, were revoked, or were removed, until an
-//!   eviction round that certainly swept came after they were due.
+//! - *upper*: that, and what may still be in quarantine: attempts that are due, were revoked, or were removed inside a
+//!   lease. Bytes that a sweep should have freed count as quarantined here; that they are late is told by
+//!   `crash-is-bounded`.
 //!
 //! A round certainly sweeps when more than the release timeout has passed since the last round that can have swept.
 //! Segments that left, and a master that started anew, take their bytes along. Runs that copy, move, promote or offload
@@ -13,8 +14,7 @@
 
 use super::Judged;
 use crate::attempts::{Attempt, Attempts, Fate};
-use crate::lease;
-use crate::rpc;
+use crate::rpc::{self, Family};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Change, Kind, Leg, Observer, Range, State};
 
@@ -25,8 +25,8 @@ pub(super) struct Account {
     pub(super) allocated: u64,
     pub(super) lower: u64,
     pub(super) upper: u64,
-    /// The attempts, by number, whose bytes can no longer be there.
-    pub(super) freed: Vec<usize>,
+    /// The attempts, by number, whose bytes a sweep should have freed, with what `upper` still counts of them.
+    pub(super) overdue: Vec<(usize, u64)>,
 }
 
 /// The accounts of a run; or why it is not judged.
@@ -92,7 +92,7 @@ fn account(
         allocated: state.allocated_bytes,
         lower: live.iter().map(|range| range.size).fold(0, u64::saturating_add),
         upper: 0,
-        freed: Vec::new(),
+        overdue: Vec::new(),
     };
     account.upper = account.lower;
     for (index, attempt) in attempts.all.iter().enumerate() {
@@ -111,7 +111,12 @@ fn account(
                 account.upper = account.upper.saturating_add(bytes);
             }
             Standing::Maybe => account.upper = account.upper.saturating_add(bytes),
-            Standing::Freed => account.freed.push(index),
+            Standing::Overdue => {
+                // Still in quarantine, as far as anybody can see: accounted for, and late.
+                account.upper = account.upper.saturating_add(bytes);
+                account.overdue.push((index, bytes));
+            }
+            Standing::Freed => {}
         }
     }
     account
@@ -121,6 +126,8 @@ fn account(
 enum Standing {
     Surely,
     Maybe,
+    /// A sweep that came after they were due should have freed them.
+    Overdue,
     Freed,
 }
 
@@ -133,8 +140,8 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
         // Strict masters quarantine a revoked range; upstream frees it at once.
         Some(Fate::Revoked(at)) => (clock.at(view, at) + release, false),
         // Completed and not readable: removed or evicted. Only a lease can keep its bytes.
-        Some(Fate::Completed(at)) => match last_lease(view, attempt, pos) {
-            Some(until) => (clock.offset(at) + until, false),
+        Some(Fate::Completed(_)) => match last_lease(view, attempt, clock, pos) {
+            Some(until) => (until, false),
             None => return Standing::Freed,
         },
     };
@@ -147,7 +154,11 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
     let swept = sweeps
         .iter()
         .any(|sweep| *sweep < pos && *sweep > attempt.start && clock.at(view, *sweep) >= due + strict);
-    if swept { Standing::Freed } else { Standing::Maybe }
+    match (swept, fate) {
+        (false, _) => Standing::Maybe,
+        (true, Some(Fate::Completed(_))) => Standing::Freed,
+        (true, _) => Standing::Overdue,
+    }
 }
 
 fn place_of(fate: Fate) -> Pos {
@@ -156,13 +167,20 @@ fn place_of(fate: Fate) -> Pos {
     }
 }
 
-/// The end of the last lease that any reader was told on an attempt's ranges before `pos`, in timeline nanoseconds.
-fn last_lease(view: &View<'_>, attempt: &Attempt, pos: Pos) -> Option<i128> {
-    lease::all_told(view)
-        .into_iter()
-        .filter(|told| attempt.start < told.granted && told.granted < pos)
-        .filter(|told| told.ranges.iter().any(|range| attempt.overlaps(range)))
-        .map(|told| i128::from(told.until.ns))
+/// The end of the last lease that the master granted on an attempt's ranges before `pos`, on its own wall clock.
+fn last_lease(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, pos: Pos) -> Option<i128> {
+    let granted = view.frames.iter().filter(|frame| {
+        frame.leg == Leg::RequestHandled
+            && attempt.start < frame.pos
+            && frame.pos < pos
+            && rpc::family(frame.rpc) == Some(Family::Query)
+            && frame.ranges.iter().any(|range| attempt.overlaps(range))
+    });
+    granted
+        .filter_map(|frame| {
+            let lease = moonquake_clock::Span::from_ms(frame.lease_ms?);
+            Some(clock.at(view, frame.pos) + i128::from(lease.ns))
+        })
         .max()
 }
 

@@ -98,15 +98,13 @@ fn leaked(
     seen: &mut Vec<Pos>,
 ) {
     let Ok(accounts) = accounts else { return };
-    let bytes = attempt
-        .ranges
-        .iter()
-        .map(|range| range.size)
-        .fold(0, u64::saturating_add);
-    for account in accounts.iter().filter(|account| account.freed.contains(&index)) {
+    for account in accounts {
+        let Some((_, bytes)) = account.overdue.iter().find(|(attempt, _)| *attempt == index) else {
+            continue;
+        };
         seen.push(account.pos);
-        let excess = account.allocated.saturating_sub(account.upper);
-        if bytes > 0 && excess >= bytes {
+        let without = account.upper.saturating_sub(*bytes);
+        if account.allocated > without {
             let text = format!(
                 "{bytes} bytes of the crashed attempt on {} are still allocated at {}",
                 attempt.key,

@@ -23,8 +23,7 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         // A session that was queried anew rests on its latest lease.
         let Some(told) = lease::told_to(view, op)
             .into_iter()
-            .filter(|told| told.told < ended.pos)
-            .last()
+            .rfind(|told| told.told < ended.pos)
         else {
             continue;
         };

@@ -17,26 +17,24 @@ pub(crate) enum Done {
     ToMessage,
 }
 
-/// Whether `op` stood at `phase` before `pos`; the reason if not.
+/// How far `op` had come before `pos`; and why that is not `phase`, if it is not.
 pub(crate) fn at_phase(
     view: &View<'_>,
     op: Op,
     phase: PhaseId,
     pos: Pos,
     done: Done,
-) -> Result<Progress, (String, Progress)> {
+) -> (Progress, Option<String>) {
     let progress = Progress::of(view, op, pos);
-    let fits = !reported(view, op, pos) && fits(view, op, &progress, phase, pos, done);
-    if fits {
-        Ok(progress)
-    } else {
-        let words = format!(
+    let there = !reported(view, op, pos) && fits(view, op, &progress, phase, pos, done);
+    let why = (!there).then(|| {
+        format!(
             "{} did not stand at {phase}: {}",
             view.op_name(op),
             progress.words()
-        );
-        Err((words, progress))
-    }
+        )
+    });
+    (progress, why)
 }
 
 fn fits(view: &View<'_>, op: Op, progress: &Progress, phase: PhaseId, pos: Pos, done: Done) -> bool {

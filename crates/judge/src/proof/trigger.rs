@@ -159,13 +159,11 @@ fn at_phase(gathered: &mut Gathered<'_, '_>, injected: Pos, pos: Pos, done: Done
         gathered.lacks(text, [injected]);
         return None;
     }
-    let progress = match phase::at_phase(view, op, *phase, pos, done) {
-        Ok(progress) => progress,
-        Err((why, progress)) => {
-            gathered.lacks(why, progress.places().into_iter().chain([injected]));
-            return None;
-        }
-    };
+    let (progress, why) = phase::at_phase(view, op, *phase, pos, done);
+    if let Some(why) = why {
+        gathered.lacks(why, progress.places().into_iter().chain([injected]));
+        return None;
+    }
     let hits = phase::hits(view, op, *phase, *of, &fault.target, pos);
     let name = view.op_name(op);
     let words = progress.words();

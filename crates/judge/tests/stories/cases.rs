@@ -107,7 +107,7 @@ pub(crate) fn lease_deadline(real: bool) -> Story {
     let mut story = Story::new(&scenario_in("", fault, &steps));
     story.put("p1", "k", &object());
     story.get("g1", "k", &object(), "w1");
-    let mut visit = |story: &mut Story, at: Span, step: &str, code: &str| {
+    let visit = |story: &mut Story, at: Span, step: &str, code: &str| {
         story.at(at);
         if !real {
             // The timeline says it is there, and the master's clock stands still.

@@ -1,6 +1,9 @@
 //! Stories told in evidence, and what the judge makes of them.
 
 mod cases;
+mod expectations;
+mod invariants;
 mod phases;
 mod proofs;
 mod telling;
+mod verdicts;

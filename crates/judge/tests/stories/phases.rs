@@ -33,7 +33,7 @@ fn put_until(story: &mut Story, phase: &str, parts: u32) -> Op {
     if phase == "start_sent" {
         return op;
     }
-    story.handle(start, "ok", &[at.clone()]);
+    story.handle(start, "ok", std::slice::from_ref(&at));
     story.state.allocated_bytes = 4 * MIB;
     story.deliver(start);
     if phase == "start_response" {
@@ -63,7 +63,7 @@ fn put_until(story: &mut Story, phase: &str, parts: u32) -> Op {
 fn revoke_until(story: &mut Story, phase: &str) -> Op {
     let op = story.begin("p1");
     let at = range(0, 4 * MIB);
-    story.call(op, "PutStart", "k", "ok", &[at.clone()]);
+    story.call(op, "PutStart", "k", "ok", std::slice::from_ref(&at));
     story.state.allocated_bytes = 4 * MIB;
     let transfer = story.open(op, true, &at);
     story.part(transfer, 1);
@@ -94,7 +94,7 @@ fn get_until(story: &mut Story, phase: &str, parts: u32) -> Op {
     if phase == "query_sent" {
         return op;
     }
-    story.handle(query, "ok", &[at.clone()]);
+    story.handle(query, "ok", std::slice::from_ref(&at));
     story.deliver(query);
     if phase == "query_response" {
         return op;

@@ -29,12 +29,7 @@ pub(crate) fn all(pattern: &str, size: u64) -> Content {
     }])
 }
 
-/// A scenario with one node, clients `w1`, `w2` and `r1`, and parts of 1 MiB.
-pub(crate) fn scenario(fault: &str, steps: &str) -> String {
-    scenario_in("", fault, steps)
-}
-
-/// The same with more lines in its world.
+/// A scenario with one node, clients `w1`, `w2` and `r1`, parts of 1 MiB, and more lines in its world.
 pub(crate) fn scenario_in(world: &str, fault: &str, steps: &str) -> String {
     format!(
         "schema = 1\nid = \"test/story\"\ntitle = \"A story\"\nwhy = \"A test.\"\n\
@@ -484,7 +479,7 @@ impl Story {
     /// A put of 4 MiB (or what its range says) that succeeds.
     pub(crate) fn put(&mut self, step: &str, key: &str, at: &Range) -> Op {
         let op = self.begin(step);
-        self.call(op, "PutStart", key, "ok", &[at.clone()]);
+        self.call(op, "PutStart", key, "ok", std::slice::from_ref(at));
         self.bind_of(op, at);
         self.transfer(op, true, at);
         self.call(op, "PutEnd", key, "ok", &[]);
@@ -520,7 +515,7 @@ impl Story {
     /// A get that succeeds and brings a pattern.
     pub(crate) fn get(&mut self, step: &str, key: &str, at: &Range, pattern: &str) -> Op {
         let op = self.begin(step);
-        self.call(op, "GetReplicaList", key, "ok", &[at.clone()]);
+        self.call(op, "GetReplicaList", key, "ok", std::slice::from_ref(at));
         self.transfer(op, false, at);
         self.end_with(op, "ok", Some(all(pattern, at.size)));
         self.read();
