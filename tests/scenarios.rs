@@ -92,12 +92,11 @@ fn snapshot(plan: &Plan, evidence: &Evidence, engine: EngineKind, profile: Profi
         plan.path,
         profile.name()
     );
-    let full = Postmortem::new(plan, evidence, &judgement, &replay);
-    let shown = if engine == EngineKind::Model {
-        full
-    } else {
-        projected(&full)
+    let shown = match engine {
+        EngineKind::Model => Postmortem::new(plan, evidence, &judgement, &replay),
+        _ => Postmortem::projected(plan, evidence, &judgement, &replay),
     };
+    let shown = shown.map_err(|error| error.to_string())?;
     let name = format!(
         "{}.{engine}.{}",
         plan.path.replace("scenarios/", "").replace(['/', '.'], "_"),
