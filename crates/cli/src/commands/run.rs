@@ -1,0 +1,127 @@
+//! `moonquake run`.
+
+use crate::engines::{Availability, availability, has_profile};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::library::Library;
+use crate::out::Out;
+use crate::run::{Format, Suite, run_suite};
+use crate::select::select;
+use crate::stop::Stop;
+use moonquake_faults::Profile;
+use moonquake_scenario::EngineKind;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run scenarios, judge them, and write a postmortem of each run.
+///
+/// Without a name, every scenario runs. A name is a scenario file, a folder with scenario files, an id, a pattern such as
+/// `crash/*`, or any part of an id or path. With several engines each scenario runs on all of them, and where they part,
+/// the first differing line of both is shown.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Scenario files, folders, ids, patterns, or parts of ids
+    #[arg(value_name = "FILTER|FILE")]
+    names: Vec<OsString>,
+    /// The engines to run on: model needs nothing, master is the unmodified C++ master
+    #[arg(long, value_delimiter = ',', default_value = "model", value_parser = engine, value_name = "E[,E]")]
+    engine: Vec<EngineKind>,
+    /// How the store behaves: upstream as the pinned release does, strict as the contract says (model only)
+    #[arg(long, value_delimiter = ',', default_value = "upstream", value_parser = super::profile, value_name = "P[,P]")]
+    profile: Vec<Profile>,
+    /// Shuffle the order of deliveries by this seed; without one it is first in, first out
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The folder for the postmortems
+    #[arg(long, default_value = "moonquake-runs", value_name = "DIR")]
+    report: PathBuf,
+    /// The folder with the scenarios, instead of `scenarios` here or further up, or else those built in
+    #[arg(long, value_name = "DIR")]
+    scenarios: Option<PathBuf>,
+    /// Lines for people, or one JSON object for machines
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Also show how long each run took, which makes the output differ from run to run
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  moonquake run                                 every scenario on the model
+  moonquake run lease/boundary                  one, by its id
+  moonquake run 'crash/*' --engine model,master a group, on the model and on the real master
+  moonquake run mine.scenario.toml --profile upstream,strict
+  moonquake run --format json | jq .summary
+
+Each run ends in a verdict: holds, violated, or not-reproduced where the injection could not be proven. A file says which
+is right for it. A run that comes out otherwise ends with the command that brings the same events back.
+
+Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,
+64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
+harness or of the disk, 130 Ctrl-C.";
+
+fn engine(name: &str) -> Result<EngineKind, String> {
+    EngineKind::from_name(name).ok_or_else(|| {
+        let names = EngineKind::ALL.map(EngineKind::name).join(", ");
+        format!("there are {names}; `moonquake doctor` shows which can be had here")
+    })
+}
+
+/// Runs what was asked for.
+pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
+    let library = Library::find(args.scenarios.as_deref())?;
+    let selected = select(&library, &args.names)?;
+    if selected.is_empty() {
+        return Err(CliError::NoScenarios {
+            folder: PathBuf::from("scenarios"),
+        });
+    }
+    let suite = Suite {
+        selected,
+        engines: unique(args.engine),
+        profiles: unique(args.profile),
+        seed: args.seed,
+        report: args.report,
+        format: args.format,
+        is_verbose: args.verbose,
+    };
+    for kind in &suite.engines {
+        demand(*kind, &suite.profiles)?;
+    }
+    let stop = Stop::listen()?;
+    Ok(run_suite(&suite, &stop, out))
+}
+
+/// Refuses an engine that cannot run anything here because something is missing, or for which no profile is left.
+fn demand(kind: EngineKind, profiles: &[Profile]) -> Result<(), CliError> {
+    if !profiles.iter().any(|profile| has_profile(kind, *profile)) {
+        return Err(CliError::Profile { engine: kind.name() });
+    }
+    match availability(kind) {
+        // One that does not exist on this platform is no failure: its scenarios are listed as skipped.
+        Availability::Available(_) | Availability::NotHere(_) => Ok(()),
+        Availability::NotInstalled { what, cure } => Err(CliError::NotInstalled {
+            engine: kind.name(),
+            what,
+            cure,
+        }),
+        Availability::NotBuilt => Err(CliError::NotInstalled {
+            engine: kind.name(),
+            what: "this version of Moonquake does not have it yet".to_owned(),
+            cure: "use model or master".to_owned(),
+        }),
+    }
+}
+
+/// Each value once, in the order in which they were given.
+fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
+}

@@ -1,0 +1,237 @@
+//! Why a command could not do what it was asked: what happened, where, and what to do next.
+
+use crate::exit::Exit;
+use crate::out;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use moonquake_scenario::ScenarioErrors;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// An error of a command.
+#[derive(Debug, Error, Diagnostic)]
+pub(crate) enum CliError {
+    /// Files that are no scenarios. Shown one by one; nothing is run.
+    #[error("of {} {} cannot be understood", files(*.of), .errors.len())]
+    #[diagnostic(
+        code(moonquake::scenario),
+        help("mend what is shown above: nothing is run while a file that was asked for is wrong")
+    )]
+    Scenarios {
+        /// What is wrong with each.
+        errors: Vec<ScenarioErrors>,
+        /// How many files were read.
+        of: usize,
+    },
+    /// A name on the command line that selects nothing.
+    #[error("no scenario is called {name:?}, and none has it in its id or path ({origin})")]
+    #[diagnostic(code(moonquake::no_such_scenario))]
+    NoSuchScenario {
+        /// The name.
+        name: String,
+        /// Where scenarios were looked for.
+        origin: String,
+        /// The nearest ids.
+        #[help]
+        help: String,
+    },
+    /// Two files with one id.
+    #[error("{first} and {second} have the same id, {id:?}")]
+    #[diagnostic(
+        code(moonquake::same_id),
+        help("give one of them another id, or name only one of the two")
+    )]
+    SameId {
+        /// The id.
+        id: String,
+        /// One file.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A folder without scenarios.
+    #[error("there are no scenarios in {}", folder.display())]
+    #[diagnostic(
+        code(moonquake::no_scenarios),
+        help("name a folder that holds `*.scenario.toml` files, at any depth")
+    )]
+    NoScenarios {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A folder that cannot be read.
+    #[error("the folder {} cannot be read: {source}", folder.display())]
+    #[diagnostic(
+        code(moonquake::unreadable_folder),
+        help("make it readable, or name another with `--scenarios DIR`")
+    )]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// An engine has none of the profiles that were asked for.
+    #[error(
+        "the engine {engine} knows the profile upstream only: a real master cannot be told to behave otherwise"
+    )]
+    #[diagnostic(
+        code(moonquake::no_such_profile),
+        help("add upstream to `--profile`, or leave {engine} out of `--engine`")
+    )]
+    Profile {
+        /// The engine.
+        engine: &'static str,
+    },
+    /// An engine that was asked for is not there.
+    #[error("the engine {engine} is not installed, and nothing was run: {what}")]
+    #[diagnostic(code(moonquake::not_installed))]
+    NotInstalled {
+        /// The engine.
+        engine: &'static str,
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        #[help]
+        cure: String,
+    },
+    /// Standard output could not be written.
+    #[error("standard output cannot be written: {source}")]
+    #[diagnostic(
+        code(moonquake::output),
+        help("free space on the disk that the output is redirected to, or redirect it elsewhere")
+    )]
+    Output {
+        /// Why not.
+        source: io::Error,
+    },
+    /// The postmortems could not be written.
+    #[error("the postmortem {} cannot be written: {source}", path.display())]
+    #[diagnostic(
+        code(moonquake::report),
+        help("the verdicts above stand; {}, then run again", mend(.source, .path))
+    )]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The operating system refused the handlers of signals.
+    #[error("Ctrl-C cannot be listened to: {source}")]
+    #[diagnostic(code(moonquake::signals), help("run this in an ordinary shell"))]
+    Signals {
+        /// Why not.
+        source: io::Error,
+    },
+    /// Failpoints that say nothing.
+    #[error("the failpoints cannot be used: {what}")]
+    #[diagnostic(
+        code(moonquake::failpoints),
+        help("`moonquake catalog` lists the phases, `moonquake serve --help` the actions")
+    )]
+    Failpoints {
+        /// What is wrong.
+        what: String,
+    },
+    /// The server could not begin or end.
+    #[error("the master cannot be served at {address}: {why}")]
+    #[diagnostic(
+        code(moonquake::serve),
+        help("choose another address with `--addr`; port 0 takes a free one")
+    )]
+    Serve {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        why: String,
+    },
+    /// A tool of ours contradicts itself.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::harness),
+        help("this is a fault of Moonquake: no verdict can rest on this run")
+    )]
+    Harness {
+        /// What happened.
+        what: String,
+    },
+}
+
+fn files(number: usize) -> String {
+    match number {
+        1 => "1 file".to_owned(),
+        many => format!("{many} files"),
+    }
+}
+
+/// What to do about a file that cannot be written.
+fn mend(error: &io::Error, path: &std::path::Path) -> String {
+    let folder = path.parent().unwrap_or(path).display();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("free space for {folder}, or name a folder on another disk with `--report DIR`")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            format!("make {folder} writable, or name another folder with `--report DIR`")
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            format!(
+                "{folder} must be a folder: move away the file in its place, or name another with `--report DIR`"
+            )
+        }
+        _ => "name a folder that can be written with `--report DIR`".to_owned(),
+    }
+}
+
+impl CliError {
+    /// How the program ends after this error.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            CliError::Scenarios { .. }
+            | CliError::NoSuchScenario { .. }
+            | CliError::SameId { .. }
+            | CliError::NoScenarios { .. }
+            | CliError::Folder { .. }
+            | CliError::Profile { .. }
+            | CliError::Failpoints { .. } => Exit::Usage,
+            CliError::NotInstalled { .. } => Exit::NotInstalled,
+            CliError::Output { .. }
+            | CliError::Report { .. }
+            | CliError::Signals { .. }
+            | CliError::Serve { .. }
+            | CliError::Harness { .. } => Exit::Harness,
+        }
+    }
+
+    /// Shows the error on standard error.
+    pub(crate) fn show(&self) {
+        if let CliError::Scenarios { errors, .. } = self {
+            for error in errors {
+                out::complain(&render(error));
+            }
+        }
+        out::complain(&render(self));
+    }
+}
+
+/// The error as people read it.
+fn render(error: &dyn Diagnostic) -> String {
+    let is_colourful = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let theme = if is_colourful {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
+    let mut text = String::new();
+    let drawn = GraphicalReportHandler::new_themed(theme)
+        .with_width(110)
+        .with_links(false)
+        .render_report(&mut text, error);
+    match drawn {
+        Ok(()) => text,
+        // Better a plain sentence than none.
+        Err(_) => format!("error: {error}\n"),
+    }
+}

@@ -1,0 +1,83 @@
+//! What became of one run.
+
+use super::files::Files;
+use crate::exit::Exit;
+use moonquake_faults::Profile;
+use moonquake_report::Postmortem;
+use moonquake_scenario::{EngineKind, Verdict};
+use std::time::Duration;
+
+/// One scenario on one engine under one profile.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// The scenario.
+    pub(crate) id: String,
+    /// The engine.
+    pub(crate) engine: EngineKind,
+    /// The profile.
+    pub(crate) profile: Profile,
+    /// The command that brings the same events back.
+    pub(crate) replay: String,
+    /// What became of it.
+    pub(crate) outcome: Outcome,
+    /// Time of this machine that it took.
+    pub(crate) took: Duration,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It has a verdict.
+    Ran(Box<Ran>),
+    /// The engine cannot do it, which is known without trying.
+    Skipped(String),
+    /// It has none because something failed that must not.
+    Failed {
+        /// What.
+        why: String,
+        /// How the program ends because of it.
+        exit: Exit,
+    },
+}
+
+/// A run with a verdict.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Its postmortem.
+    pub(crate) postmortem: Postmortem,
+    /// The verdict line of the file that counts, from 0; none if none fits.
+    pub(crate) claim_line: Option<usize>,
+    /// Where it differs from what the file says, in words.
+    pub(crate) deviations: Vec<String>,
+    /// What must be the same on every engine.
+    pub(crate) projection: Vec<String>,
+    /// SHA-256 of what must be the same in every run: the evidence of the model, the projection of real processes.
+    pub(crate) sha256: String,
+    /// Where the postmortem is; none if it could not be written.
+    pub(crate) files: Option<Files>,
+}
+
+impl Ran {
+    /// Whether everything is as the file says.
+    pub(crate) fn is_met(&self) -> bool {
+        self.postmortem.claim.met
+    }
+}
+
+impl Entry {
+    /// How the program ends because of this run alone.
+    pub(crate) fn exit(&self) -> Exit {
+        match &self.outcome {
+            Outcome::Skipped(_) => Exit::Ok,
+            Outcome::Failed { exit, .. } => *exit,
+            Outcome::Ran(ran) if ran.is_met() => Exit::Ok,
+            Outcome::Ran(ran) if ran.postmortem.verdict == Verdict::NotReproduced => Exit::NotReproduced,
+            Outcome::Ran(_) => Exit::Violated,
+        }
+    }
+
+    /// Whether it went wrong.
+    pub(crate) fn is_bad(&self) -> bool {
+        self.exit() != Exit::Ok
+    }
+}

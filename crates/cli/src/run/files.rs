@@ -1,0 +1,96 @@
+//! Writing postmortems: whole or not at all, under names that tell the run.
+
+use super::one::hex_sha256;
+use crate::error::CliError;
+use moonquake_faults::Profile;
+use moonquake_report::{Postmortem, json, markdown};
+use moonquake_scenario::EngineKind;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The longest stem as it is; with its ending, a temporary name still fits what file systems allow.
+const STEM_BYTES: usize = 200;
+
+/// The two forms of one postmortem.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    /// Markdown.
+    pub(crate) markdown: PathBuf,
+    /// JSON.
+    pub(crate) json: PathBuf,
+}
+
+/// The name without its ending: `crash.put-start-sent.model.upstream`. Two runs that differ never share one.
+pub(crate) fn stem(id: &str, kind: EngineKind, profile: Profile, seed: Option<u64>) -> String {
+    let seed = seed.map(|seed| format!(".seed-{seed}")).unwrap_or_default();
+    // An id has no dots.
+    let mut name = id.replace('/', ".");
+    if name.len() > STEM_BYTES {
+        name = format!("{}.{}", &name[..STEM_BYTES - 20], &hex_sha256(id)[..16]);
+    }
+    format!("{name}.{kind}.{}{seed}", profile.name())
+}
+
+/// Writes both forms into the folder, which is made if it is not there.
+pub(crate) fn write(folder: &Path, stem: &str, postmortem: &Postmortem) -> Result<Files, CliError> {
+    fs::create_dir_all(folder).map_err(|source| CliError::Report {
+        path: folder.join(format!("{stem}.md")),
+        source,
+    })?;
+    let put = |ending: &str, text: String| {
+        let path = folder.join(format!("{stem}.{ending}"));
+        match replace(&path, &text) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(CliError::Report { path, source }),
+        }
+    };
+    Ok(Files {
+        markdown: put("md", markdown(postmortem))?,
+        json: put("json", json(postmortem))?,
+    })
+}
+
+/// Puts a text at a path so that a reader sees the old file or the whole new one. Nothing is left of a failed attempt.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    fs::write(&temporary, text)
+        .and_then(|()| fs::rename(&temporary, path))
+        .inspect_err(|_| {
+            // It may not even have come to be.
+            let _ = fs::remove_file(&temporary);
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart_and_fit() {
+        let name = |id: &str, seed| stem(id, EngineKind::Model, Profile::Strict, seed);
+        assert_eq!(
+            name("crash/put-end-sent", None),
+            "crash.put-end-sent.model.strict"
+        );
+        assert_eq!(name("a", Some(7)), "a.model.strict.seed-7");
+        let long = "x".repeat(1_000);
+        assert!(name(&long, Some(u64::MAX)).len() < 250);
+        assert_ne!(name(&long, None), name(&format!("{long}y"), None));
+    }
+
+    #[test]
+    fn a_failed_replacement_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("taken");
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join("file"), "").unwrap();
+        assert!(replace(&target, "text").is_err());
+        let names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["taken"]);
+    }
+}

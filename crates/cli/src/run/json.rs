@@ -1,0 +1,159 @@
+//! The output for machines: one JSON object.
+
+use super::compare::Difference;
+use super::entry::{Entry, Outcome};
+use super::summary::Summary;
+use super::{Results, Suite};
+use moonquake_report::json_run;
+use moonquake_scenario::EngineKind;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The version of the form. It grows when a field changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    moonquake: &'static str,
+    engines: Vec<&'static str>,
+    profiles: Vec<&'static str>,
+    seed: Option<u64>,
+    runs: Vec<Run>,
+    skipped: Vec<Without<'a>>,
+    failed: Vec<Without<'a>>,
+    differences: Vec<Parted<'a>>,
+    summary: Counts<'a>,
+}
+
+/// A run with a verdict: the fields of the report's own line, and where its postmortem is.
+#[derive(Serialize)]
+struct Run {
+    #[serde(flatten)]
+    line: Value,
+    sha256: String,
+    postmortem: Option<Paths>,
+}
+
+#[derive(Serialize)]
+struct Paths {
+    markdown: String,
+    json: String,
+}
+
+#[derive(Serialize)]
+struct Without<'a> {
+    id: &'a str,
+    engine: &'static str,
+    profile: &'static str,
+    why: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Parted<'a> {
+    id: &'a str,
+    profile: &'static str,
+    engines: [&'static str; 2],
+    line: usize,
+    says: &'a [Option<String>; 2],
+    is_declared: bool,
+}
+
+#[derive(Serialize)]
+struct Counts<'a> {
+    scenarios: usize,
+    runs: usize,
+    as_claimed: usize,
+    violated: usize,
+    not_reproduced: usize,
+    failed: usize,
+    skipped: usize,
+    unwritten: usize,
+    differences: usize,
+    is_cut_short: bool,
+    evidence_sha256: &'a str,
+    exit_code: u8,
+}
+
+/// The object, indented, with a line break at the end.
+pub(crate) fn document(suite: &Suite, results: &Results, summary: &Summary) -> String {
+    let document = Document {
+        schema: SCHEMA,
+        moonquake: env!("CARGO_PKG_VERSION"),
+        engines: suite.engines.iter().map(|kind| kind.name()).collect(),
+        profiles: suite.profiles.iter().map(|profile| profile.name()).collect(),
+        seed: suite.seed,
+        runs: results.entries.iter().filter_map(run).collect(),
+        skipped: results.entries.iter().filter_map(skipped).collect(),
+        failed: results.entries.iter().filter_map(failed).collect(),
+        differences: results.differences.iter().map(parted).collect(),
+        summary: Counts {
+            scenarios: summary.scenarios,
+            runs: summary.ran,
+            as_claimed: summary.as_claimed,
+            violated: summary.violated,
+            not_reproduced: summary.not_reproduced,
+            failed: summary.failed,
+            skipped: summary.skipped,
+            unwritten: summary.unwritten,
+            differences: summary.differences,
+            is_cut_short: summary.is_cut_short,
+            evidence_sha256: &summary.evidence_sha256,
+            exit_code: summary.exit.code(),
+        },
+    };
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn run(entry: &Entry) -> Option<Run> {
+    let Outcome::Ran(ran) = &entry.outcome else {
+        return None;
+    };
+    Some(Run {
+        line: serde_json::from_str(&json_run(&ran.postmortem)).unwrap_or_default(),
+        sha256: ran.sha256.clone(),
+        postmortem: ran.files.as_ref().map(|files| Paths {
+            markdown: files.markdown.display().to_string(),
+            json: files.json.display().to_string(),
+        }),
+    })
+}
+
+fn without<'a>(entry: &'a Entry, why: &'a str, replay: Option<&'a str>) -> Without<'a> {
+    Without {
+        id: &entry.id,
+        engine: entry.engine.name(),
+        profile: entry.profile.name(),
+        why,
+        replay,
+    }
+}
+
+fn skipped(entry: &Entry) -> Option<Without<'_>> {
+    match &entry.outcome {
+        Outcome::Skipped(why) => Some(without(entry, why, None)),
+        _ => None,
+    }
+}
+
+fn failed(entry: &Entry) -> Option<Without<'_>> {
+    match &entry.outcome {
+        Outcome::Failed { why, .. } => Some(without(entry, why, Some(&entry.replay))),
+        _ => None,
+    }
+}
+
+fn parted(difference: &Difference) -> Parted<'_> {
+    Parted {
+        id: &difference.id,
+        profile: difference.profile.name(),
+        engines: difference.engines.map(EngineKind::name),
+        line: difference.line,
+        says: &difference.says,
+        is_declared: difference.is_declared,
+    }
+}

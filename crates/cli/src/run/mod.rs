@@ -1,0 +1,155 @@
+//! Running many scenarios: one after the other, judged, written down and shown.
+
+mod compare;
+mod entry;
+mod files;
+mod human;
+mod json;
+mod one;
+mod summary;
+
+use crate::engines::{engine, has_profile};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::out::Out;
+use crate::select::Selected;
+use crate::stop::Stop;
+use clap::ValueEnum;
+use compare::Difference;
+use entry::{Entry, Outcome};
+use moonquake_faults::Profile;
+use moonquake_scenario::EngineKind;
+use std::path::PathBuf;
+use std::time::Duration;
+use summary::Summary;
+
+/// For whom the output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people
+    Human,
+    /// JSON for machines
+    Json,
+}
+
+/// What to run, and how.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    /// The scenarios in order; each id once.
+    pub(crate) selected: Vec<Selected>,
+    /// The engines in order; the others are compared with the first.
+    pub(crate) engines: Vec<EngineKind>,
+    /// The profiles in order.
+    pub(crate) profiles: Vec<Profile>,
+    /// The seed of the order of deliveries.
+    pub(crate) seed: Option<u64>,
+    /// The folder for postmortems.
+    pub(crate) report: PathBuf,
+    /// For whom the output is.
+    pub(crate) format: Format,
+    /// Whether times of the machine are shown.
+    pub(crate) is_verbose: bool,
+}
+
+impl Suite {
+    /// The number of runs if every engine can do everything.
+    fn runs(&self) -> usize {
+        self.selected.len() * self.engines.len() * self.profiles.len()
+    }
+}
+
+/// Everything that came out.
+#[derive(Debug, Default)]
+struct Results {
+    entries: Vec<Entry>,
+    differences: Vec<Difference>,
+    /// The first postmortem that could not be written, and why.
+    unwritten: Option<CliError>,
+}
+
+/// Runs everything. The postmortems are on the disk when this returns.
+pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
+    let mut results = Results::default();
+    let human = human::Human::new(suite);
+    human.begin(suite, out);
+    let asked = 'all: {
+        for selected in &suite.selected {
+            for profile in &suite.profiles {
+                let first = results.entries.len();
+                for kind in &suite.engines {
+                    if let Some(exit) = stop.asked() {
+                        break 'all Some(exit);
+                    }
+                    human.doing(&selected.plan.id, *kind);
+                    let entry = run_one(suite, selected, *kind, *profile, &mut results.unwritten);
+                    human.entry(&entry, out);
+                    results.entries.push(entry);
+                }
+                let differences = compare::differences(selected, *profile, &results.entries[first..]);
+                differences
+                    .iter()
+                    .for_each(|difference| human.difference(difference, out));
+                results.differences.extend(differences);
+            }
+        }
+        stop.asked()
+    };
+    let summary = Summary::of(suite, &results, asked);
+    match suite.format {
+        Format::Human => human.end(suite, &results, &summary, out),
+        Format::Json => out.text(&json::document(suite, &results, &summary)),
+    }
+    if let Some(error) = &results.unwritten {
+        error.show();
+    }
+    summary.exit
+}
+
+/// One run with its postmortem, or why there is none.
+fn run_one(
+    suite: &Suite,
+    selected: &Selected,
+    kind: EngineKind,
+    profile: Profile,
+    unwritten: &mut Option<CliError>,
+) -> Entry {
+    let mut entry = Entry {
+        id: selected.plan.id.clone(),
+        engine: kind,
+        profile,
+        replay: one::replay(&selected.name, kind, profile, suite.seed),
+        outcome: Outcome::Skipped("this version of Moonquake does not have the engine".to_owned()),
+        took: Duration::ZERO,
+    };
+    let Some(mut engine) = engine(kind) else {
+        return entry;
+    };
+    if !has_profile(kind, profile) {
+        entry.outcome = Outcome::Skipped("a real master has one profile, upstream".to_owned());
+        return entry;
+    }
+    if let Some(why) = engine.unsupported(&selected.plan) {
+        entry.outcome = Outcome::Skipped(why);
+        return entry;
+    }
+    let begin = now();
+    entry.outcome = one::run(&mut *engine, &selected.plan, profile, suite.seed, &entry.replay);
+    entry.took = begin.elapsed();
+    if let Outcome::Ran(ran) = &mut entry.outcome {
+        let stem = files::stem(&entry.id, kind, profile, suite.seed);
+        match files::write(&suite.report, &stem, &ran.postmortem) {
+            Ok(files) => ran.files = Some(files),
+            Err(error) => *unwritten = unwritten.take().or(Some(error)),
+        }
+    }
+    entry
+}
+
+/// How long a run takes is told to people and decides nothing.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the time of this machine is shown and never judged"
+)]
+fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}

@@ -1,0 +1,125 @@
+//! One run: plan to evidence to judgement to postmortem.
+
+use super::entry::{Outcome, Ran};
+use crate::engines::is_real;
+use crate::exit::Exit;
+use moonquake_evidence::projection;
+use moonquake_faults::Profile;
+use moonquake_judge::judge;
+use moonquake_report::Postmortem;
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs a plan on an engine that supports it.
+pub(crate) fn run(
+    engine: &mut dyn Engine,
+    plan: &Plan,
+    profile: Profile,
+    seed: Option<u64>,
+    replay: &str,
+) -> Outcome {
+    let mut options = RunOptions::new(profile);
+    options.seed = seed;
+    // A defect met in one run must not cost the verdicts of the others. The engine is dropped afterwards.
+    let done = catch_unwind(AssertUnwindSafe(|| attempt(engine, plan, &options, replay)));
+    done.unwrap_or_else(|_| Outcome::Failed {
+        why: "the harness panicked; its message is on standard error".to_owned(),
+        exit: Exit::Harness,
+    })
+}
+
+fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &str) -> Outcome {
+    let evidence = match engine.run(plan, options) {
+        Ok(evidence) => evidence,
+        Err(EngineError::Unsupported(why)) => return Outcome::Skipped(why),
+        Err(error) => {
+            let exit = match error {
+                EngineError::NotInstalled { .. } => Exit::NotInstalled,
+                _ => Exit::Harness,
+            };
+            let why = error.to_string();
+            return Outcome::Failed { why, exit };
+        }
+    };
+    let kind = engine.kind();
+    let judgement = judge(plan, &evidence, options.profile, kind);
+    let postmortem = if is_real(kind) {
+        Postmortem::projected(plan, &evidence, &judgement, replay)
+    } else {
+        Postmortem::new(plan, &evidence, &judgement, replay)
+    };
+    let projection = projection(&evidence);
+    let sha256 = if is_real(kind) {
+        hex_sha256(&projection.join("\n"))
+    } else {
+        evidence.hash()
+    };
+    match postmortem {
+        Ok(postmortem) => Outcome::Ran(Box::new(Ran {
+            postmortem,
+            claim_line: judgement.claim.map(|claim| claim.line),
+            deviations: judgement.deviations,
+            projection,
+            sha256,
+            files: None,
+        })),
+        Err(error) => Outcome::Failed {
+            why: error.to_string(),
+            exit: Exit::Harness,
+        },
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn hex_sha256(text: &str) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// The command that brings the same events back.
+pub(crate) fn replay(name: &str, kind: EngineKind, profile: Profile, seed: Option<u64>) -> String {
+    let seed = seed.map(|seed| format!(" --seed {seed}")).unwrap_or_default();
+    format!(
+        "moonquake run {} --engine {kind} --profile {}{seed}",
+        quoted(name),
+        profile.name()
+    )
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%=".contains(c);
+    let is_flag = word.starts_with('-');
+    match (!word.is_empty() && word.chars().all(is_plain), is_flag) {
+        (true, false) => word.to_owned(),
+        (true, true) => format!("./{word}"),
+        (false, _) => format!(
+            "'{}{}'",
+            if is_flag { "./" } else { "" },
+            word.replace('\'', "'\\''")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_command_survives_a_shell() {
+        let command = |name| replay(name, EngineKind::Model, Profile::Upstream, Some(7));
+        let rest = "--engine model --profile upstream --seed 7";
+        assert_eq!(command("a/b.toml"), format!("moonquake run a/b.toml {rest}"));
+        assert_eq!(
+            command("it's here.toml"),
+            format!("moonquake run 'it'\\''s here.toml' {rest}")
+        );
+        assert_eq!(command("-x"), format!("moonquake run ./-x {rest}"));
+        assert_eq!(command(""), format!("moonquake run '' {rest}"));
+    }
+}

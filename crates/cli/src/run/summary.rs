@@ -1,0 +1,92 @@
+//! What all runs together amount to.
+
+use super::entry::Outcome;
+use super::one::hex_sha256;
+use super::{Results, Suite};
+use crate::exit::Exit;
+use moonquake_scenario::Verdict;
+use std::fmt::Write as _;
+
+/// Counts, the hash of everything, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    /// Scenarios that were selected.
+    pub(crate) scenarios: usize,
+    /// Runs that were planned, skipped ones included.
+    pub(crate) planned: usize,
+    /// Runs with a verdict.
+    pub(crate) ran: usize,
+    /// Runs that came out as their file says.
+    pub(crate) as_claimed: usize,
+    /// Runs whose injection could not be proven although the file does not say so.
+    pub(crate) not_reproduced: usize,
+    /// Runs that came out otherwise for another reason.
+    pub(crate) violated: usize,
+    /// Runs that the engine cannot do.
+    pub(crate) skipped: usize,
+    /// Runs in which something failed that must not.
+    pub(crate) failed: usize,
+    /// Postmortems that could not be written.
+    pub(crate) unwritten: usize,
+    /// Scenarios whose engines part where the file does not say so.
+    pub(crate) differences: usize,
+    /// SHA-256 over every run that has a verdict, with its evidence (model) or projection (real processes).
+    pub(crate) evidence_sha256: String,
+    /// Whether somebody asked to end before everything was run.
+    pub(crate) is_cut_short: bool,
+    /// How the program ends.
+    pub(crate) exit: Exit,
+}
+
+impl Summary {
+    /// Counts.
+    pub(crate) fn of(suite: &Suite, results: &Results, asked: Option<Exit>) -> Summary {
+        let mut summary = Summary {
+            scenarios: suite.selected.len(),
+            planned: suite.runs(),
+            ran: 0,
+            as_claimed: 0,
+            not_reproduced: 0,
+            violated: 0,
+            skipped: 0,
+            failed: 0,
+            unwritten: 0,
+            differences: 0,
+            evidence_sha256: String::new(),
+            is_cut_short: asked.is_some(),
+            exit: asked.unwrap_or(Exit::Ok),
+        };
+        let mut hashed = String::new();
+        for entry in &results.entries {
+            summary.exit = summary.exit.worst(entry.exit());
+            match &entry.outcome {
+                Outcome::Skipped(_) => summary.skipped += 1,
+                Outcome::Failed { .. } => summary.failed += 1,
+                Outcome::Ran(ran) => {
+                    summary.ran += 1;
+                    summary.unwritten += usize::from(ran.files.is_none());
+                    match ran.postmortem.verdict {
+                        _ if ran.is_met() => summary.as_claimed += 1,
+                        Verdict::NotReproduced => summary.not_reproduced += 1,
+                        Verdict::Holds | Verdict::Violated => summary.violated += 1,
+                    }
+                    let (id, engine, profile) = (&entry.id, entry.engine, entry.profile.name());
+                    let _infallible = writeln!(hashed, "{id} {engine} {profile} {}", ran.sha256);
+                }
+            }
+        }
+        summary.differences = results
+            .differences
+            .iter()
+            .filter(|difference| !difference.is_declared)
+            .count();
+        if summary.differences > 0 {
+            summary.exit = summary.exit.worst(Exit::Disagree);
+        }
+        if let Some(error) = &results.unwritten {
+            summary.exit = summary.exit.worst(error.exit());
+        }
+        summary.evidence_sha256 = hex_sha256(&hashed);
+        summary
+    }
+}
