@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 struct Node {
     base: u64,
     memory: Region,
+    frozen: bool,
+    /// What happened while it stood still; it is news to the node when it goes on.
+    unseen: Vec<OwnerSeen>,
 }
 
 #[derive(Debug)]
@@ -41,8 +44,21 @@ impl Owners {
         self.nodes.remove(node);
     }
 
-    fn say(&mut self, transfer: u64, event: OwnerEvent) {
-        self.log.push(OwnerSeen { transfer, event });
+    pub(crate) fn freeze(&mut self, node: &str, frozen: bool) {
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.frozen = frozen;
+            if !frozen {
+                self.log.append(&mut node.unseen);
+            }
+        }
+    }
+
+    fn say(&mut self, node: &str, transfer: u64, event: OwnerEvent) {
+        let seen = OwnerSeen { transfer, event };
+        match self.nodes.get_mut(node) {
+            Some(node) if node.frozen => node.unseen.push(seen),
+            _ => self.log.push(seen),
+        }
     }
 
     /// Accepts a range that lies inside the node's segment. Mirrors `tcp_transport_session_impl.h`: size 0, an
@@ -90,8 +106,8 @@ impl Owners {
             return false;
         }
         open.moved += bytes.len() as u64;
-        let to = open.moved;
-        self.say(transfer, OwnerEvent::Moved { from, to });
+        let (to, node) = (open.moved, open.node.clone());
+        self.say(&node, transfer, OwnerEvent::Moved { from, to });
         true
     }
 
@@ -101,8 +117,8 @@ impl Owners {
         let from = open.moved;
         let bytes = node.memory.read(open.offset + from, len).ok()?;
         open.moved += len;
-        let to = open.moved;
-        self.say(transfer, OwnerEvent::Moved { from, to });
+        let (to, node) = (open.moved, open.node.clone());
+        self.say(&node, transfer, OwnerEvent::Moved { from, to });
         Some(bytes)
     }
 
@@ -117,7 +133,7 @@ impl Owners {
         } else {
             how
         };
-        self.say(transfer, OwnerEvent::Closed { how: how.to_owned() });
+        self.say(&open.node, transfer, OwnerEvent::Closed { how: how.to_owned() });
         acknowledged
     }
 

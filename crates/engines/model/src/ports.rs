@@ -183,8 +183,8 @@ impl Ports for ModelPorts {
         Ok(())
     }
 
-    fn freeze_owner(&mut self, _node: &str, _frozen: bool) -> PortResult<()> {
-        // The stage moves nothing to or from a frozen node; plain memory has nothing to stop.
+    fn freeze_owner(&mut self, node: &str, frozen: bool) -> PortResult<()> {
+        self.owners.freeze(node, frozen);
         Ok(())
     }
 

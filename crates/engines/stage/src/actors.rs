@@ -127,6 +127,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.frozen = frozen;
         if actor.memory.is_some() {
             self.ports.freeze_owner(name, frozen)?;
+            self.log_owners()?;
         }
         Ok(())
     }

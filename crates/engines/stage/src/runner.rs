@@ -91,6 +91,8 @@ impl<P: Ports> Stage<'_, P> {
 
     fn play(&mut self, step: &Step) -> Staged<()> {
         if let Some(instant) = &step.at {
+            // What steps beside the timeline have begun at this instant happens before it is left.
+            self.settle()?;
             let why = match self.resolve(instant) {
                 None => Some(format!("{} never came to be", instant.text)),
                 Some(at) if at < self.now => Some(format!("{} lies before {}", instant.text, self.now)),
@@ -203,20 +205,26 @@ impl<P: Ports> Stage<'_, P> {
             until,
         };
         self.repeaters.push(repeater);
-        // Its first repetition begins now; the rest as time comes.
+        // What is due now begins now, and moves together with whatever the timeline does next.
         while let Some(index) = self.repeaters.iter().position(|other| other.step == step.index) {
             if self.repeaters[index].next_at > self.now {
                 break;
             }
-            self.repeat(index)?;
+            self.begin_repetition(index)?;
         }
-        self.settle()?;
-        let pause = self.now + self.plan.world.step;
-        self.advance(pause)
+        match self.plan.world.step {
+            Span::ZERO => Ok(()),
+            pause => self.advance(self.now + pause),
+        }
     }
 
     /// Begins the next repetition of a step beside the timeline, and says when the one after it is due.
     pub(crate) fn repeat(&mut self, index: usize) -> Staged<()> {
+        self.begin_repetition(index)?;
+        self.settle()
+    }
+
+    fn begin_repetition(&mut self, index: usize) -> Staged<()> {
         let repeater = self.repeaters[index].clone();
         let step = &self.plan.steps[repeater.step];
         let What::Do(action) = &step.what else {
@@ -230,8 +238,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.mark_begun(step.index);
             }
         }
-        self.begin_do(step, action, repeater.repetition)?;
-        self.settle()
+        self.begin_do(step, action, repeater.repetition).map(|_| ())
     }
 
     fn after_repetition(&self, step: &Step, repeater: &Repeater) -> Option<Repeater> {

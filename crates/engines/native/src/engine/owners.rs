@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Owners {
     net: Net,
     servers: BTreeMap<String, SegmentServer>,
-    transfers: BTreeMap<u64, Transfer>,
+    /// The owner's name and the open transfer.
+    transfers: BTreeMap<u64, (String, Transfer)>,
     /// The transfer that opened a data connection, by the owner and its number there.
     connections: BTreeMap<(String, u64), u64>,
     opening: Option<u64>,
@@ -56,14 +57,28 @@ impl Owners {
         }
     }
 
-    pub(crate) fn freeze(&mut self, node: &str, frozen: bool) {
-        if let Some(server) = self.servers.get(node) {
-            if frozen {
-                server.freeze()
-            } else {
-                server.unfreeze()
-            }
+    pub(crate) fn freeze(&mut self, node: &str, frozen: bool) -> PortResult<()> {
+        let Some(server) = self.servers.get(node) else {
+            return Ok(());
+        };
+        if frozen {
+            server.freeze();
+            return Ok(());
         }
+        server.unfreeze();
+        // Connections that closed while it stood still are news to it now; its log is complete once it has seen them.
+        let open = self.transfers.values().filter(|(owner, _)| owner == node).count();
+        let seen = async {
+            while server.open_connections() > open {
+                tokio::task::yield_now().await;
+            }
+        };
+        self.net
+            .step(
+                &format!("waiting for {node} to see what closed while it was frozen"),
+                seen,
+            )
+            .map_err(PortError::new)
     }
 
     /// The node whose daemon answers at that endpoint, with the base of its segment.
@@ -94,7 +109,7 @@ impl Owners {
         self.opening = Some(spec.id);
         match Transfer::open(&self.net, request) {
             Ok(transfer) => {
-                self.transfers.insert(spec.id, transfer);
+                self.transfers.insert(spec.id, (spec.owner.clone(), transfer));
                 Ok(true)
             }
             Err(error) => seen_by_client(error).map(|()| false),
@@ -102,7 +117,7 @@ impl Owners {
     }
 
     pub(crate) fn write(&mut self, id: u64, bytes: &[u8]) -> PortResult<bool> {
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        let Some((_, transfer)) = self.transfers.get_mut(&id) else {
             return Ok(false);
         };
         match transfer.write_part(bytes) {
@@ -112,7 +127,7 @@ impl Owners {
     }
 
     pub(crate) fn read(&mut self, id: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        let Some((_, transfer)) = self.transfers.get_mut(&id) else {
             return Ok(None);
         };
         let mut bytes = vec![0; usize::try_from(len).map_err(PortError::new)?];
@@ -123,7 +138,7 @@ impl Owners {
     }
 
     pub(crate) fn close(&mut self, id: u64, complete: bool, how: &str) -> PortResult<bool> {
-        let Some(transfer) = self.transfers.remove(&id) else {
+        let Some((_, transfer)) = self.transfers.remove(&id) else {
             return Ok(false);
         };
         self.ended.insert(id, how.to_owned());

@@ -131,8 +131,7 @@ impl Ports for RealPorts {
     }
 
     fn freeze_owner(&mut self, node: &str, frozen: bool) -> PortResult<()> {
-        self.owners.freeze(node, frozen);
-        Ok(())
+        self.owners.freeze(node, frozen)
     }
 
     fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool> {
