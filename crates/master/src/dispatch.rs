@@ -13,8 +13,6 @@ use moonquake_protocol::{
 
 /// The methods that this master does not implement; each answers INTERNAL_ERROR.
 pub const UNSUPPORTED: &[Rpc] = &[
-    Rpc::GetReplicaListByRegex,
-    Rpc::RemoveByRegex,
     Rpc::NotifyOffloadSuccess,
     Rpc::CreateCopyTask,
     Rpc::CreateMoveTask,
@@ -95,6 +93,9 @@ impl Master {
             Request::Remove { key, force, .. } => Response::Remove(self.remove(now, key, *force)),
             Request::BatchRemove { keys, force, .. } => {
                 Response::BatchRemove(self.batch_remove(now, keys, *force))
+            }
+            Request::RemoveByRegex { regex, force, .. } => {
+                Response::RemoveByRegex(self.remove_by_regex(now, regex, *force))
             }
             Request::RemoveAll { force, .. } => Response::RemoveAll(self.remove_all(now, *force)),
             Request::BatchReplicaClear {
@@ -182,6 +183,9 @@ impl Master {
             Request::GetReplicaList { key, .. } => Response::GetReplicaList(self.get_replica_list(now, key)),
             Request::BatchGetReplicaList { keys, .. } => {
                 Response::BatchGetReplicaList(self.batch_get_replica_list(now, keys))
+            }
+            Request::GetReplicaListByRegex { regex, .. } => {
+                Response::GetReplicaListByRegex(self.get_replica_list_by_regex(now, regex))
             }
             Request::BatchQueryIp { client_ids } => {
                 Response::BatchQueryIp(Ok(self.batch_query_ip(client_ids)))

@@ -3,6 +3,14 @@
 //! [`Master::handle`] answers one request at an instant that the caller names; [`Master::tick`] does exactly one round
 //! of one background thread. Mirrors upstream `mooncake-store/src/master_service.cpp` in base mode (no HA, no
 //! snapshots, one tenant, memory only, offset allocator, `random` placement).
+//!
+//! # Limits
+//!
+//! - The methods of [`UNSUPPORTED`] answer INTERNAL_ERROR, and so does a pattern with a back reference.
+//! - Of the strategies there are `random` and `local_first`; of the replica kinds, those in memory.
+//! - Upstream walks some tables in the order of hashes of ids: which of several clients that expire in one round goes
+//!   first, and in which order BatchQueryIp names hosts. Here both are sorted.
+//! - The timer of graceful unmounts runs when the next request or tick comes.
 
 mod access;
 mod addresses;
@@ -18,6 +26,7 @@ mod flags;
 mod leases;
 mod mounting;
 mod objects;
+mod pattern;
 mod placement;
 mod puts;
 mod quarantine;

@@ -2,9 +2,23 @@
 
 use crate::Master;
 use crate::objects::SHARDS;
+use crate::pattern::{Pattern, PatternError};
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
-use moonquake_protocol::{ErrorCode, GetReplicaListResponse};
+use moonquake_protocol::{ErrorCode, GetReplicaListResponse, ReplicaDescriptor};
+use std::collections::BTreeMap;
+
+/// The readable replicas of some keys.
+pub(crate) type Found = BTreeMap<String, Vec<ReplicaDescriptor>>;
+
+/// What a pattern that cannot be used is answered.
+pub(crate) fn refusal(error: PatternError) -> ErrorCode {
+    match error {
+        PatternError::Invalid => ErrorCode::InvalidParams,
+        // Upstream can do it; see the limits of this master in the documentation of the crate.
+        PatternError::BackReference => ErrorCode::InternalError,
+    }
+}
 
 impl Master {
     /// Whether the key can be read; a yes grants a lease.
@@ -36,6 +50,23 @@ impl Master {
             lease_ttl_ms: self.config.lease_ms(),
             object_checksum,
         })
+    }
+
+    /// Where each key can be read that a pattern is found in; grants a lease to each.
+    pub(crate) fn get_replica_list_by_regex(&mut self, now: Clocks, text: &str) -> Result<Found, ErrorCode> {
+        let pattern = Pattern::new(text).map_err(refusal)?;
+        let mut found = Found::new();
+        for key in self.objects.keys_by_shard() {
+            let Some(object) = self.objects.get(&key).filter(|_| pattern.is_in(&key)) else {
+                continue;
+            };
+            let replicas = self.describe_readable(object);
+            if !replicas.is_empty() {
+                self.grant_lease(now, &key);
+                found.insert(key.to_string(), replicas);
+            }
+        }
+        Ok(found)
     }
 
     /// ExistKey for each key.

@@ -18,12 +18,13 @@
 //! | PutWithPreferredSegment(s), LocalFirst*, PreferSameNode*, ExplicitPreferred* | `placement::*` |
 //! | SingleSliceMultiReplicaFlow, PutLifecycleForEveryReplicaCount, PutStartEndFlow | `puts::a_put_is_invisible_until_its_end` |
 //! | ReplicaSegmentsAreUnique, PutStartPartialAllocationIsObservable, ReplicationFactorTwoWithSingleSegment | `placement::replicas_lie_on_different_names` |
-//! | PutStartExpiringTest | `deadlines::discard`, `deadlines::quarantine`, `sweeps::*` |
+//! | PutStartExpiringTest | `deadlines::each_boundary_lies_where_the_table_says`, `sweeps::*` |
 //! | ExpiredGroupedPutCanBeReplacedByUngroupedPut | `groups::a_preempting_put_leaves_the_group` |
 //! | BatchGetReplicaListPreservesOrder…, BatchExistKey… | `reads::batches_keep_their_order` |
 //! | GroupedLeaseRefresh*, GroupedObjectRoutes*, *UnregistersGroupedRoute, UpsertPreservesGroupMembership, … | `groups::*` |
 //! | GroupedEviction*, EvictsWholeGroupTogether, ActiveGroupMemberBlocksWholeGroup | `evictions::groups_*` |
 //! | RemoveLeasedObject, RemoveAllLeasedObject, ForceRemove* | `removals::*` |
+//! | GetReplicaListByRegex*, RemoveByRegex*, ForceRemoveByRegexLeasedObjects | `removals::patterns_are_searched_for_anywhere_in_a_key`, `pattern::automaton::tests` |
 //! | BatchReplicaClear* | `removals::clearing_takes_only_own_unleased_objects` |
 //! | CopyStart, CopyEnd, CopyRevoke, MoveStart, MoveEnd, MoveRevoke, DiscardTimeoutCopyMove, ProtectCopyMoveSource… | `copies::*` |
 //! | EvictsExactOldest*, TargetEqualsLowerBound…, SoftPinnedObjectsAreFallbackCandidates, Reserve…, Refill… | `evictions::*` |

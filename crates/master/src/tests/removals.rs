@@ -103,3 +103,63 @@ fn clearing_takes_only_own_unleased_objects() {
     assert_eq!(clear(&mut harness, 1, &["both", "k"], ""), ["both", "k"]);
     assert_eq!((harness.keys().len(), harness.allocated()), (0, 0));
 }
+
+fn remove_by_regex(harness: &mut Harness, regex: &str, force: bool) -> Result<i64, ErrorCode> {
+    let regex = regex.to_owned();
+    answer!(
+        harness,
+        RemoveByRegex {
+            regex,
+            force,
+            tenant_id: String::new()
+        }
+    )
+}
+
+#[test]
+fn patterns_are_searched_for_anywhere_in_a_key() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    for key in ["user_1", "user_22", "order_3", "other"] {
+        harness.put(key, 10);
+    }
+    harness.put_start("user_9", 10).unwrap();
+    assert_eq!(
+        remove_by_regex(&mut harness, "[", false),
+        Err(ErrorCode::InvalidParams)
+    );
+    assert_eq!(
+        remove_by_regex(&mut harness, "(r)\\1", false),
+        Err(ErrorCode::InternalError),
+        "not supported"
+    );
+    let mut found = |regex: &str| {
+        let regex = regex.to_owned();
+        let found = answer!(
+            harness,
+            GetReplicaListByRegex {
+                regex,
+                tenant_id: String::new()
+            }
+        );
+        found.map(|found| found.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(found("^none"), Ok(vec![]));
+    assert_eq!(found("[").unwrap_err(), ErrorCode::InvalidParams);
+    assert_eq!(
+        found("r_\\d$").unwrap(),
+        ["order_3", "user_1"],
+        "an unfinished one is left out"
+    );
+    assert_eq!(
+        remove_by_regex(&mut harness, "r", false),
+        Ok(2),
+        "those that were found are leased"
+    );
+    assert_eq!(harness.keys(), ["order_3", "user_1"]);
+    assert_eq!(remove_by_regex(&mut harness, "^user|order", true), Ok(2));
+    assert_eq!(
+        remove_by_regex(&mut harness, "", true),
+        Ok(0),
+        "the unfinished one stays"
+    );
+}

@@ -1,0 +1,319 @@
+//! From the parts of a pattern to an automaton that searches keys.
+
+use super::PatternError;
+use super::parse::{MAX_STATES, Part, parse};
+use super::set::{ByteSet, is_word};
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Takes a byte of the set, then goes on with the next step.
+    One(ByteSet),
+    /// Goes on with either.
+    Split(usize, usize),
+    Jump(usize),
+    Begin,
+    End,
+    Boundary(bool),
+    /// Looks ahead with the steps that follow; then goes on there.
+    Ahead {
+        wanted: bool,
+        after: usize,
+    },
+    Match,
+}
+
+/// A pattern that is ready to search.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    steps: Vec<Step>,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    pub(crate) fn new(text: &str) -> Result<Pattern, PatternError> {
+        let mut pattern = Pattern { steps: Vec::new() };
+        pattern.compile(&parse(text)?)?;
+        pattern.push(Step::Match)?;
+        Ok(pattern)
+    }
+
+    fn push(&mut self, step: Step) -> Result<usize, PatternError> {
+        if self.steps.len() >= MAX_STATES {
+            return Err(PatternError::Invalid);
+        }
+        self.steps.push(step);
+        Ok(self.steps.len() - 1)
+    }
+
+    fn compile(&mut self, part: &Part) -> Result<(), PatternError> {
+        match part {
+            Part::One(set) => drop(self.push(Step::One(*set))?),
+            Part::Begin => drop(self.push(Step::Begin)?),
+            Part::End => drop(self.push(Step::End)?),
+            Part::Boundary(wanted) => drop(self.push(Step::Boundary(*wanted))?),
+            Part::Sequence(parts) => parts.iter().try_for_each(|part| self.compile(part))?,
+            Part::Either(branches) => {
+                let mut exits = Vec::new();
+                for (index, branch) in branches.iter().enumerate() {
+                    if index + 1 == branches.len() {
+                        self.compile(branch)?;
+                        break;
+                    }
+                    let split = self.push(Step::Split(0, 0))?;
+                    self.compile(branch)?;
+                    exits.push(self.push(Step::Jump(0))?);
+                    self.steps[split] = Step::Split(split + 1, self.steps.len());
+                }
+                let end = self.steps.len();
+                exits
+                    .into_iter()
+                    .for_each(|exit| self.steps[exit] = Step::Jump(end));
+            }
+            Part::Repeat(part, least, most) => self.compile_repeat(part, *least, *most)?,
+            Part::Ahead(part, wanted) => {
+                let ahead = self.push(Step::Match)?;
+                self.compile(part)?;
+                self.push(Step::Match)?;
+                let after = self.steps.len();
+                self.steps[ahead] = Step::Ahead {
+                    wanted: *wanted,
+                    after,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn compile_repeat(&mut self, part: &Part, least: usize, most: Option<usize>) -> Result<(), PatternError> {
+        for _ in 0..least {
+            // A step for each repetition, so that repeating nothing is bounded too.
+            let next = self.steps.len() + 1;
+            self.push(Step::Jump(next))?;
+            self.compile(part)?;
+        }
+        let Some(most) = most else {
+            let split = self.push(Step::Split(0, 0))?;
+            self.compile(part)?;
+            self.push(Step::Jump(split))?;
+            self.steps[split] = Step::Split(split + 1, self.steps.len());
+            return Ok(());
+        };
+        let mut splits = Vec::new();
+        for _ in least..most {
+            splits.push(self.push(Step::Split(0, 0))?);
+            self.compile(part)?;
+        }
+        let end = self.steps.len();
+        splits
+            .into_iter()
+            .for_each(|split| self.steps[split] = Step::Split(split + 1, end));
+        Ok(())
+    }
+
+    /// Whether the pattern is found anywhere in the key.
+    pub(crate) fn is_in(&self, key: &str) -> bool {
+        self.run(key.as_bytes(), 0, 0, false)
+    }
+
+    /// Runs the steps from one on, at one place of the key or from there on at every place.
+    fn run(&self, key: &[u8], first: usize, from: usize, anchored: bool) -> bool {
+        let mut present = Vec::new();
+        for at in from..=key.len() {
+            let mut seen = vec![false; self.steps.len()];
+            let mut reached = Vec::new();
+            let starts = !anchored || at == from;
+            let mut open: Vec<usize> = present.into_iter().chain(starts.then_some(first)).collect();
+            while let Some(step) = open.pop() {
+                if std::mem::replace(&mut seen[step], true) {
+                    continue;
+                }
+                match &self.steps[step] {
+                    Step::Match => return true,
+                    Step::Jump(next) => open.push(*next),
+                    Step::Split(one, other) => open.extend([*one, *other]),
+                    Step::Begin if at == 0 => open.push(step + 1),
+                    Step::End if at == key.len() => open.push(step + 1),
+                    Step::Boundary(wanted) if is_boundary(key, at) == *wanted => open.push(step + 1),
+                    Step::Ahead { wanted, after } if self.run(key, step + 1, at, true) == *wanted => {
+                        open.push(*after)
+                    }
+                    Step::One(set) if key.get(at).is_some_and(|byte| set.contains(*byte)) => {
+                        reached.push(step + 1)
+                    }
+                    _ => {}
+                }
+            }
+            if anchored && reached.is_empty() {
+                return false;
+            }
+            present = reached;
+        }
+        false
+    }
+}
+
+fn is_boundary(key: &[u8], at: usize) -> bool {
+    let word = |index: Option<usize>| {
+        index
+            .and_then(|index| key.get(index))
+            .is_some_and(|byte| is_word(*byte))
+    };
+    word(at.checked_sub(1)) != word(Some(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PatternError;
+    use super::Pattern;
+    use proptest::prelude::*;
+
+    const KEYS: [&str; 13] = [
+        "",
+        "a",
+        "key_1",
+        "key_12",
+        "obj/key",
+        "aab",
+        "a b",
+        "line\nbreak",
+        "A-Z",
+        "[x]",
+        "ab\\c",
+        "0001",
+        "k_\u{e9}",
+    ];
+
+    /// Pattern, and for each key whether it is found in it; nothing if the library refuses the pattern. Computed with
+    /// the GNU C++ library, version 12.
+    #[rustfmt::skip]
+    const VECTORS: &[(&str, Option<[u8; 13]>)] = &[
+        (r"", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"^key_", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"key_\d+$", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"^key_[0-9]$", Some([0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"a*", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a+b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"(a|b)b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"^(key|obj)", Some([0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[", None),
+        (r"]", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])),
+        (r"[]", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[^]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"[^a]", Some([0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"[a-]", Some([0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0])),
+        (r"[-a]", Some([0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0])),
+        (r"[z-a]", None),
+        (r"*", None),
+        (r"a**", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a+*", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a{2}", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"^a{1,2}b$", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"a{2,1}", None),
+        (r"a{", None),
+        (r"{", None),
+        (r"}", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"a{,2}", None),
+        (r"a{x}", None),
+        (r"(", None),
+        (r"a)", None),
+        (r"(?:a)b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"(?=k)key", Some([0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?!k)ey", Some([0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"^(?!key)", Some([1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"\bkey", Some([0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"y\b", Some([0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"\Be", Some([0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0])),
+        (r"[[:alpha:]]+_", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
+        (r"[[:nope:]]", None),
+        (r"[\d_]", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1])),
+        (r"[a-\d]", None),
+        (r"[\w-]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"[\w-z]", None),
+        (r"\", None),
+        (r"\.", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"\-", Some([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])),
+        (r"a|", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"|b", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"()", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"(?", None),
+        (r"(?<a)", None),
+        (r"x{0}", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"^$", Some([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"^x{0}$", Some([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"a b", Some([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])),
+        (r"\s", Some([0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0])),
+        (r"line.break", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"line\nbreak", Some([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0])),
+        (r"[[.a.]]b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"[[=a=]]b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"\x41", Some([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])),
+        (r"\u0041", Some([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])),
+        (r"\cA", Some([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])),
+        (r"\[x\]", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])),
+        (r"a.?b", Some([0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0])),
+        (r"a??b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"^*", None),
+        (r"$a", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[A-Z]-[A-Z]", Some([0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])),
+        (r"\0", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"k_..$", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])),
+        (r"k_.$", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[[.-.]]", None),
+        (r"[a-b-c]", Some([0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0])),
+        (r"[\]]", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])),
+        (r"a{0,}b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"^.{4}$", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1])),
+        (r"[^\d]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1])),
+        (r"\D", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1])),
+        (r"\W", Some([0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1])),
+        (r"\S\s\S", Some([0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0])),
+        (r"(a)(b)?", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"[", None),
+        (r"[a", None),
+        (r"[[:alpha:]", None),
+        (r"[x-[:alpha:]]", None),
+    ];
+
+    #[test]
+    fn searches_find_what_the_library_finds() {
+        for (pattern, found) in VECTORS {
+            let got = Pattern::new(pattern).map(|pattern| KEYS.map(|key| pattern.is_in(key)));
+            let expected = found.map(|found| found.map(|bit| bit == 1));
+            assert_eq!(got.ok(), expected, "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn back_references_are_told_from_errors() {
+        assert_eq!(Pattern::new("(a)\\1").unwrap_err(), PatternError::BackReference);
+        assert_eq!(Pattern::new("(a").unwrap_err(), PatternError::Invalid);
+    }
+
+    #[test]
+    fn nothing_is_too_deep_or_too_often() {
+        for pattern in [
+            "(".repeat(20_000),
+            format!("{}a{}", "(".repeat(5_000), ")".repeat(5_000)),
+            "((((a{999}){999}){999}){999})".to_owned(),
+            "((){99999}){99999}".to_owned(),
+            "a{99999999999999999999}".to_owned(),
+        ] {
+            assert_eq!(Pattern::new(&pattern).unwrap_err(), PatternError::Invalid);
+        }
+        let slow_elsewhere = Pattern::new("(a*)*b").unwrap();
+        assert!(!slow_elsewhere.is_in(&"a".repeat(5_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(
+            text in prop_oneof![".{0,20}", "[ab\\[\\](){}|*+?.^$\\\\d:=!,0-9-]{0,20}"],
+            key in ".{0,12}",
+        ) {
+            if let Ok(pattern) = Pattern::new(&text) {
+                pattern.is_in(&key);
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The patterns of GetReplicaListByRegex and RemoveByRegex: ECMAScript as `std::regex` of the GNU C++ library reads it,
+//! on bytes, searched for anywhere in a key.
+//!
+//! Only whether a key matches is asked, so the pattern runs as a finite automaton: no input makes it slow, where the
+//! library's own search may take exponential time or exhaust the stack. Not supported are back references.
+
+mod automaton;
+mod parse;
+mod set;
+
+pub(crate) use automaton::Pattern;
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PatternError {
+    /// The library refuses it too. Patterns that are nested or repeated beyond all measure are counted here.
+    Invalid,
+    /// It refers back to a group, which this implementation cannot do.
+    BackReference,
+}
