@@ -36,6 +36,8 @@ impl Owners {
             Node {
                 base,
                 memory: Region::new(size),
+                frozen: false,
+                unseen: Vec::new(),
             },
         );
     }
@@ -84,6 +86,7 @@ impl Owners {
         };
         self.open.insert(spec.id, open);
         self.say(
+            &spec.owner,
             spec.id,
             OwnerEvent::Opened {
                 write: spec.write,
