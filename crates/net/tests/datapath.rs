@@ -235,6 +235,46 @@ fn a_frozen_owner_takes_nothing_and_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_freeze_in_the_middle_of_a_strangers_write_stops_it_there() {
+    let net = net();
+    let server = owner(&net);
+    let mut stranger = TcpStream::connect(server.data_address()).unwrap();
+    stranger.write_all(&write_header(0, 100).to_bytes()).unwrap();
+    stranger.write_all(&[1; 40]).unwrap();
+    let landed = async {
+        while server.read(39, 1).unwrap() != [1] {
+            tokio::task::yield_now().await;
+        }
+    };
+    net.step("waiting for the first part", landed).unwrap();
+    // The owner waits for more when it is frozen, and what arrives then stays in the kernel.
+    server.freeze();
+    stranger.write_all(&[2; 60]).unwrap();
+    let rounds = async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    };
+    net.step("letting the owner run", rounds).unwrap();
+    assert_eq!(
+        server.read(40, 60).unwrap(),
+        [0; 60],
+        "a frozen owner stored bytes"
+    );
+    server.unfreeze();
+    stranger.set_nonblocking(true).unwrap();
+    let acknowledged = async {
+        while stranger.peek(&mut [0; 8]).is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    net.step("waiting for the status", acknowledged).unwrap();
+    stranger.set_nonblocking(false).unwrap();
+    assert_eq!(exact(&mut stranger), DataStatus::Ok.to_bytes());
+    assert_eq!(server.read(40, 60).unwrap(), [2; 60]);
+}
+
+#[test]
 fn a_killed_owner_closes_everything() {
     let net = net();
     let mut server = owner(&net);
