@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 pub(crate) enum CliError {
     /// Files that are no scenarios. Shown one by one; nothing is run.
-    #[error("of {} {} cannot be understood", files(*.of), .errors.len())]
+    #[error("{} of {} cannot be understood", .errors.len(), files(*.of))]
     #[diagnostic(
         code(moonquake::scenario),
         help("mend what is shown above: nothing is run while a file that was asked for is wrong")
@@ -61,7 +61,7 @@ pub(crate) enum CliError {
         folder: PathBuf,
     },
     /// A folder that cannot be read.
-    #[error("the folder {} cannot be read: {source}", folder.display())]
+    #[error("the folder {} cannot be read", folder.display())]
     #[diagnostic(
         code(moonquake::unreadable_folder),
         help("make it readable, or name another with `--scenarios DIR`")
@@ -97,7 +97,7 @@ pub(crate) enum CliError {
         cure: String,
     },
     /// Standard output could not be written.
-    #[error("standard output cannot be written: {source}")]
+    #[error("standard output cannot be written")]
     #[diagnostic(
         code(moonquake::output),
         help("free space on the disk that the output is redirected to, or redirect it elsewhere")
@@ -107,7 +107,7 @@ pub(crate) enum CliError {
         source: io::Error,
     },
     /// The postmortems could not be written.
-    #[error("the postmortem {} cannot be written: {source}", path.display())]
+    #[error("the postmortem {} cannot be written", path.display())]
     #[diagnostic(
         code(moonquake::report),
         help("the verdicts above stand; {}, then run again", mend(.source, .path))
@@ -119,7 +119,7 @@ pub(crate) enum CliError {
         source: io::Error,
     },
     /// The operating system refused the handlers of signals.
-    #[error("Ctrl-C cannot be listened to: {source}")]
+    #[error("Ctrl-C cannot be listened to")]
     #[diagnostic(code(moonquake::signals), help("run this in an ordinary shell"))]
     Signals {
         /// Why not.
@@ -226,7 +226,8 @@ fn render(error: &dyn Diagnostic) -> String {
     };
     let mut text = String::new();
     let drawn = GraphicalReportHandler::new_themed(theme)
-        .with_width(110)
+        // Paths and commands stay in one piece, to be copied.
+        .with_wrap_lines(false)
         .with_links(false)
         .render_report(&mut text, error);
     match drawn {

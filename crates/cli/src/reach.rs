@@ -14,7 +14,7 @@ use moonquake_scenario::{
 };
 
 /// The ids of those plans for which the test holds.
-fn ids<'a>(plans: &'a [Plan], test: impl Fn(&Plan) -> bool) -> Vec<&'a str> {
+fn ids(plans: &[Plan], test: impl Fn(&Plan) -> bool) -> Vec<&str> {
     let found = plans.iter().filter(|plan| test(plan));
     found.map(|plan| plan.id.as_str()).collect()
 }

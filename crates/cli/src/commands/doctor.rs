@@ -80,10 +80,12 @@ fn engine_lines(kind: EngineKind, sights: &mut Vec<Sight>) -> Result<Vec<String>
             ],
         },
         Availability::NotInstalled { what, cure } => {
-            vec![
-                first("not installed", &what),
-                next(&format!("to mend this: {cure}")),
-            ]
+            let mut lines = vec![first("not installed", &what)];
+            // Some reasons end in their cure.
+            if !what.contains(&cure) {
+                lines.push(next(&format!("to mend this: {cure}")));
+            }
+            lines
         }
         Availability::NotHere(why) => vec![first("not here", &why)],
         Availability::NotBuilt => vec![first("not built yet", needs(kind))],

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', default_value = "upstream", value_parser = super::profile, value_name = "P[,P]")]
     profile: Vec<Profile>,
     /// Shuffle the order of deliveries by this seed; without one it is first in, first out
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// The folder for the postmortems
     #[arg(long, default_value = "moonquake-runs", value_name = "DIR")]

@@ -63,6 +63,11 @@ impl Human {
         self.bar.inc(1);
         let (mark, verdict, words) = match &entry.outcome {
             Outcome::Ran(ran) if ran.is_met() => ("ok", ran.postmortem.verdict.to_string(), as_claimed(ran)),
+            Outcome::Ran(ran) if ran.postmortem.claim.is.is_none() => (
+                "BAD",
+                ran.postmortem.verdict.to_string(),
+                "the file says nothing about this".to_owned(),
+            ),
             Outcome::Ran(ran) => (
                 "BAD",
                 ran.postmortem.verdict.to_string(),

@@ -90,3 +90,67 @@ impl Summary {
         summary
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::compare::Difference;
+    use super::super::entry::Entry;
+    use super::super::{Format, Suite};
+    use super::*;
+    use moonquake_faults::Profile;
+    use moonquake_scenario::EngineKind;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn suite() -> Suite {
+        Suite {
+            selected: Vec::new(),
+            engines: vec![EngineKind::Model, EngineKind::Master],
+            profiles: vec![Profile::Upstream],
+            seed: None,
+            report: PathBuf::new(),
+            format: Format::Human,
+            is_verbose: false,
+        }
+    }
+
+    fn parted(is_declared: bool) -> Difference {
+        Difference {
+            id: "a".to_owned(),
+            profile: Profile::Upstream,
+            engines: [EngineKind::Model, EngineKind::Master],
+            line: 1,
+            says: [Some("x".to_owned()), None],
+            is_declared,
+        }
+    }
+
+    fn failed(exit: Exit) -> Entry {
+        Entry {
+            id: "a".to_owned(),
+            engine: EngineKind::Master,
+            profile: Profile::Upstream,
+            replay: String::new(),
+            outcome: Outcome::Failed {
+                why: String::new(),
+                exit,
+            },
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn engines_that_part_count_only_if_no_file_says_so_and_nothing_is_worse() {
+        let mut results = Results::default();
+        let exit = |results: &Results, asked| Summary::of(&suite(), results, asked).exit;
+        assert_eq!(exit(&results, None), Exit::Ok);
+        results.differences = vec![parted(true)];
+        assert_eq!(exit(&results, None), Exit::Ok);
+        results.differences.push(parted(false));
+        assert_eq!(exit(&results, None), Exit::Disagree);
+        assert_eq!(Summary::of(&suite(), &results, None).differences, 1);
+        results.entries = vec![failed(Exit::Harness), failed(Exit::NotInstalled)];
+        assert_eq!(exit(&results, None), Exit::Harness);
+        assert_eq!(exit(&results, Some(Exit::Interrupted)), Exit::Interrupted);
+    }
+}

@@ -1,0 +1,95 @@
+//! Ending on request: what was begun is finished, what was not is said, and nothing is left.
+
+use crate::support::{Place, Said, good};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn cli_ctrl_c_ends_between_two_runs_and_says_what_is_missing() {
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let place = Place::new();
+        // So many that the end cannot come first.
+        for number in 0..2_000 {
+            place.file(
+                &format!("scenarios/{number:04}.scenario.toml"),
+                good(&format!("n/{number:04}")),
+            );
+        }
+        let mut child = place
+            .command(&["run"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        out.read_line(&mut text).unwrap();
+        out.read_line(&mut text).unwrap();
+        signal(&child, name);
+        out.read_to_string(&mut text).unwrap();
+        let said = Said::of(child.wait_with_output().unwrap()).exits(code);
+        assert_eq!(said.err, "");
+        let runs = text.lines().filter(|line| line.starts_with("ok  ")).count();
+        assert!(runs < 2_000);
+        assert!(
+            text.contains(&format!(
+                "ended on request: {} runs did not take place",
+                2_000 - runs
+            )),
+            "{text}"
+        );
+        // Whole postmortems of what was run, and nothing half-written.
+        let files = place.contents("moonquake-runs");
+        assert_eq!(files.len(), 2 * runs);
+        assert!(
+            files
+                .iter()
+                .all(|(path, _)| path.extension().is_some_and(|end| end == "md" || end == "json"))
+        );
+    }
+}
+
+#[test]
+fn cli_a_server_says_where_it_is_and_ends_cleanly() {
+    for name in ["-INT", "-TERM"] {
+        let place = Place::new();
+        let mut child = place
+            .command(&["serve", "--failpoints", "client.put.end_sent=pause"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        let connection = std::net::TcpStream::connect(&address).unwrap();
+        signal(&child, name);
+        Said::of(child.wait_with_output().unwrap()).exits(0);
+        drop(connection);
+        assert!(std::net::TcpStream::connect(&address).is_err());
+    }
+}
+
+#[test]
+fn cli_a_server_refuses_failpoints_that_say_nothing() {
+    let place = Place::new();
+    let mut command = place.command(&["serve"]);
+    command.env("FAILPOINTS", "client.put.end_sen=pause");
+    Said::of(command.output().unwrap())
+        .exits(64)
+        .complains("no phase is called")
+        .complains("client.put.end_sent");
+    place
+        .moonquake(&["serve", "--failpoints", "client.put.end_sent=explode"])
+        .exits(64)
+        .complains("explode");
+}

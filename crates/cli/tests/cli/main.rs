@@ -1,0 +1,9 @@
+//! The binary as its users meet it: exit codes, output, and what is left on the disk.
+
+mod leaving;
+mod names;
+mod others;
+mod real;
+mod runs;
+mod support;
+mod wrong;

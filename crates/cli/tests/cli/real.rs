@@ -1,0 +1,58 @@
+//! The command line on the unmodified master.
+
+use crate::support::{Place, Said, good};
+
+fn opted_out() -> bool {
+    std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Runs on both engines. Where the real ones are left out, that is what must come out, and there is no more to see.
+fn on_both(place: &Place) -> Option<Said> {
+    let mut command = place.command(&["run", "--engine", "model,master"]);
+    if opted_out() {
+        command.env("MOONQUAKE_NO_REAL", "1");
+    }
+    let said = Said::of(command.output().unwrap()).exits(0);
+    if opted_out() {
+        said.says("left out by MOONQUAKE_NO_REAL");
+        return None;
+    }
+    Some(said)
+}
+
+#[test]
+fn cli_real_two_engines_agree_and_two_runs_write_the_same_bytes() {
+    let place = Place::new();
+    place.file("scenarios/a.scenario.toml", good("one/a"));
+    let Some(first) = on_both(&place) else { return };
+    let files = place.contents("moonquake-runs");
+    assert_eq!(files.len(), 4);
+    let first = first
+        .says("ok    holds           one/a  master  upstream  as the file says\n")
+        .says("1 scenario, 2 runs: 2 as the file says\n");
+    let second = on_both(&place).unwrap();
+    assert_eq!(first.out, second.out);
+    assert_eq!(files, place.contents("moonquake-runs"));
+}
+
+#[test]
+fn cli_real_the_strict_profile_is_skipped_on_the_real_master() {
+    let place = Place::new();
+    place.file("a.scenario.toml", good("one/a"));
+    let arguments = [
+        "run",
+        "a.scenario.toml",
+        "--engine",
+        "model,master",
+        "--profile",
+        "upstream,strict",
+    ];
+    let mut command = place.command(&arguments);
+    if opted_out() {
+        command.env("MOONQUAKE_NO_REAL", "1");
+    }
+    Said::of(command.output().unwrap())
+        .exits(0)
+        .says("ok    holds           one/a  model   strict    as the file says\n")
+        .says("skip  -               one/a  master  strict    a real master has one profile, upstream\n");
+}

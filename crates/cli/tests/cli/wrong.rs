@@ -1,0 +1,105 @@
+//! Wrong files and wrong command lines.
+
+use crate::support::{Place, good, workspace};
+
+#[test]
+fn cli_every_wrong_file_is_shown_and_nothing_is_run() {
+    let place = Place::new();
+    place.file("good.scenario.toml", good("good"));
+    let mut files: Vec<_> = std::fs::read_dir(workspace("fixtures/wrong"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".scenario.toml"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 40);
+    let mut arguments = vec!["run".into(), "good.scenario.toml".into()];
+    arguments.extend(files.iter().map(|path| path.clone().into_os_string()));
+    let of = files.len() + 1;
+    let mut said = place
+        .moonquake(&arguments)
+        .exits(64)
+        .complains(&format!("{} of {of} files cannot be understood", files.len()));
+    for file in &files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        said = said.complains(name);
+    }
+    assert_eq!(said.out, "");
+    assert!(!place.path().join("moonquake-runs").exists());
+}
+
+#[test]
+fn cli_files_that_nobody_would_write_are_refused_with_a_mend() {
+    let place = Place::new();
+    let nested = format!("schema = {}{}", "[".repeat(20_000), "]".repeat(20_000));
+    let cases: [(&str, Vec<u8>); 5] = [
+        ("empty", Vec::new()),
+        ("large", vec![b'#'; 10 << 20]),
+        ("binary", (0..=255).collect()),
+        ("nested", nested.into_bytes()),
+        ("latin", b"title = \"caf\xe9\"".to_vec()),
+    ];
+    for (name, bytes) in cases {
+        let file = format!("{name}.scenario.toml");
+        place.file(&file, bytes);
+        for command in ["run", "check", "explain"] {
+            let said = place.moonquake(&[command, &file]).exits(64).complains("help: ");
+            assert!(said.err.len() < 4_000, "{name}: {} bytes", said.err.len());
+        }
+    }
+    std::fs::create_dir(place.path().join("folder.scenario.toml")).unwrap();
+    place.moonquake(&["run", "folder.scenario.toml"]).exits(64);
+}
+
+#[test]
+fn cli_a_wrong_file_matters_only_where_it_is_asked_for() {
+    let place = Place::new();
+    place.file("scenarios/a.scenario.toml", good("fine"));
+    place.file("scenarios/broken.scenario.toml", "schema = 2");
+    place.moonquake(&["run", "fine"]).exits(0);
+    place
+        .moonquake(&["run"])
+        .exits(64)
+        .complains("broken.scenario.toml");
+    place
+        .moonquake(&["run", "broken"])
+        .exits(64)
+        .complains("broken.scenario.toml");
+    place
+        .moonquake(&["run", "other"])
+        .exits(64)
+        .complains("1 files there cannot be understood");
+}
+
+#[test]
+fn cli_wrong_command_lines_exit_64() {
+    let place = Place::new();
+    place.file("a.scenario.toml", good("a"));
+    let wrong: &[(&[&str], &str)] = &[
+        (&[], "Usage"),
+        (&["ran"], "run"),
+        (&["run", "--seed", "-1"], "--seed"),
+        (&["run", "--seed", "x"], "--seed"),
+        (&["run", "--engine", "modle"], "there are model, master"),
+        (&["run", "--engine", ""], "there are model, master"),
+        (&["run", "--profile", "lax"], "there are upstream and strict"),
+        (&["run", "--format", "xml"], "human"),
+        (
+            &[
+                "run",
+                "a.scenario.toml",
+                "--engine",
+                "master",
+                "--profile",
+                "strict",
+            ],
+            "upstream only",
+        ),
+        (&["explain"], "FILTER|FILE"),
+        (&["check", "--schema", "a"], "--schema"),
+        (&["serve", "--addr", "nowhere"], "--addr"),
+    ];
+    for (arguments, part) in wrong {
+        place.moonquake(arguments).exits(64).complains(part);
+    }
+}
