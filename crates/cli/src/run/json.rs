@@ -31,7 +31,8 @@ struct Document<'a> {
 struct Run {
     #[serde(flatten)]
     line: Value,
-    sha256: String,
+    /// What goes into the hash of the suite: of the evidence, or of the projection where processes are real.
+    stable_sha256: String,
     postmortem: Option<Paths>,
 }
 
@@ -115,7 +116,7 @@ fn run(entry: &Entry) -> Option<Run> {
     };
     Some(Run {
         line: serde_json::from_str(&json_run(&ran.postmortem)).unwrap_or_default(),
-        sha256: ran.sha256.clone(),
+        stable_sha256: ran.sha256.clone(),
         postmortem: ran.files.as_ref().map(|files| Paths {
             markdown: files.markdown.display().to_string(),
             json: files.json.display().to_string(),

@@ -109,6 +109,47 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use moonquake_evidence::Evidence;
+    use moonquake_scenario::parse;
+
+    /// An engine that fails in one way or panics.
+    struct Broken(Option<EngineError>);
+
+    impl Engine for Broken {
+        fn kind(&self) -> EngineKind {
+            EngineKind::Model
+        }
+
+        fn unsupported(&self, _: &Plan) -> Option<String> {
+            None
+        }
+
+        fn run(&mut self, _: &Plan, _: &RunOptions) -> Result<Evidence, EngineError> {
+            Err(self.0.take().expect("an engine with a defect"))
+        }
+    }
+
+    #[test]
+    fn a_run_without_evidence_has_no_verdict_and_says_why() {
+        let text = include_bytes!("../self_check.scenario.toml");
+        let plan = parse::from_str("self-check", text).unwrap();
+        let outcome = |error| run(&mut Broken(error), &plan, Profile::Upstream, None, "");
+        let exit = |error| match outcome(error) {
+            Outcome::Failed { exit, .. } => exit,
+            other => panic!("{other:?}"),
+        };
+        let text = || "x".to_owned();
+        assert_eq!(exit(Some(EngineError::Harness(text()))), Exit::Harness);
+        let missing = EngineError::NotInstalled {
+            what: text(),
+            cure: text(),
+        };
+        assert_eq!(exit(Some(missing)), Exit::NotInstalled);
+        // The panic of an engine does not end the program.
+        assert_eq!(exit(None), Exit::Harness);
+        let skipped = outcome(Some(EngineError::Unsupported(text())));
+        assert!(matches!(skipped, Outcome::Skipped(why) if why == "x"));
+    }
 
     #[test]
     fn a_replay_command_survives_a_shell() {
