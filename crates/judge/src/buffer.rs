@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 /// Answers for every watched name.
 pub(crate) fn answer(view: &View<'_>) -> BufferAnswer {
     let failed = failed(view);
+    // An operation that was refused before it had anything to do with bytes has no buffer to ask about.
     let failures = failed
         .iter()
+        .filter(|(op, _)| has_bytes(view, **op))
         .map(|(op, (pos, how))| view.cited(format!("{} {how}", view.op_name(*op)), [*pos]));
     BufferAnswer {
         failures: failures.collect(),
@@ -23,6 +25,19 @@ pub(crate) fn answer(view: &View<'_>) -> BufferAnswer {
             .map(|name| of_name(view, name, &failed))
             .collect(),
     }
+}
+
+/// Whether an operation named a watched buffer, was given a range or moved bytes.
+fn has_bytes(view: &View<'_>, op: Op) -> bool {
+    let step = view.step(op);
+    let named = view
+        .plan
+        .watch
+        .iter()
+        .any(|name| step.is_some_and(|step| names(step, name)));
+    named
+        || view.transfers_of(op).next().is_some()
+        || view.frames_of(op).any(|frame| !frame.ranges.is_empty())
 }
 
 type Failed = BTreeMap<Op, (Pos, String)>;

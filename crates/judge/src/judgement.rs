@@ -40,7 +40,7 @@ pub struct Proof {
     pub seen: Vec<Cited>,
     /// What should have been seen and was not; empty when proven.
     pub missing: Vec<Cited>,
-    /// The observers whose events are cited in `seen`.
+    /// The second observers: those whose events are cited in `seen`, the timeline and the injector apart.
     pub by: Vec<Observer>,
 }
 
@@ -103,7 +103,7 @@ pub struct Finding {
 /// The answer to: was the buffer of the failed operation still touched?
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferAnswer {
-    /// The operations that failed or lost their actor, with the event at which they did.
+    /// The operations that had to do with bytes and failed or lost their actor, with the event at which they did.
     pub failures: Vec<Cited>,
     /// One answer for each watched name.
     pub names: Vec<NameAnswer>,

@@ -47,7 +47,7 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
     Judged::over(
         failures,
         &places,
-        "failed operations looked at",
+        "failed operation|",
         "no operation reported failure",
     )
 }

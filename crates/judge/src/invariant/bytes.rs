@@ -53,12 +53,7 @@ pub(super) fn judge(view: &View<'_>, accounts: &Accounts) -> Judged {
         })
         .collect();
     let places: Vec<Pos> = accounts.iter().map(|account| account.pos).collect();
-    Judged::over(
-        failures,
-        &places,
-        "states looked at",
-        "the master's state was never read",
-    )
+    Judged::over(failures, &places, "state|", "the master's state was never read")
 }
 
 pub(super) fn accounts(view: &View<'_>, attempts: &Attempts) -> Accounts {

@@ -52,7 +52,7 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts, accounts: &Accounts) -
         let text = format!("the run ended before the bounds of what {target} left behind");
         return Judged::new(crate::Status::NotApplicable, text, seen);
     }
-    Judged::over(failures, &seen, "moments looked at, the end included", "")
+    Judged::over(failures, &seen, "moment| of what the crash left behind", "")
 }
 
 type Failures = Vec<(String, Vec<Pos>)>;

@@ -20,13 +20,17 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
     for op in view.runs.keys().copied() {
         let Some(ended) = view.ended(op) else { continue };
         let Some(content) = ended.content else { continue };
-        let Some(key) = key_read(view, op) else { continue };
-        if !outcome::is_success(ended.outcome) {
+        let keys = keys_read(view, op);
+        if keys.is_empty() || !outcome::is_success(ended.outcome) {
             continue;
         }
         reads.push(ended.pos);
-        let known = patterns(view, attempts, &key, ended.pos);
+        let known: BTreeSet<&str> = keys
+            .iter()
+            .flat_map(|key| patterns(view, attempts, key, ended.pos))
+            .collect();
         if let Some(foreign) = content.0.iter().find(|run| !known.contains(run.pattern.as_str())) {
+            let key = keys.join(", ");
             let text = format!(
                 "{} read {key} with success and got {} at [{}, {}), which no completed put of {key} wrote",
                 view.op_name(op),
@@ -37,27 +41,22 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
             failures.push((text, vec![ended.pos]));
         }
     }
-    Judged::over(
-        failures,
-        &reads,
-        "successful reads looked at",
-        "no read succeeded",
-    )
+    Judged::over(failures, &reads, "successful read|", "no read succeeded")
 }
 
-/// The key whose bytes an operation reads.
-fn key_read(view: &View<'_>, op: Op) -> Option<String> {
-    let action = view.action(op)?;
-    let keys = |op: Op| rpc::keys_of(view.action(op)?, op.repetition).into_iter().next();
-    match action.verb {
-        Verb::GetRead => keys(op).or_else(|| keys(lease::session(view, op)?)),
-        Verb::Get | Verb::BatchGet => keys(op),
-        _ => None,
+/// The keys whose bytes an operation reads.
+fn keys_read(view: &View<'_>, op: Op) -> Vec<String> {
+    let keys = |op: Op| view.action(op).map(|action| rpc::keys_of(action, op.repetition));
+    let own = keys(op).unwrap_or_default();
+    match view.verb(op) {
+        Some(Verb::GetRead) if own.is_empty() => lease::session(view, op).and_then(keys).unwrap_or_default(),
+        Some(Verb::Get | Verb::GetRead | Verb::BatchGet) => own,
+        _ => Vec::new(),
     }
 }
 
 /// The patterns of the writes of a key that were completed before `until`.
-fn patterns<'a>(view: &View<'a>, attempts: &Attempts, key: &str, until: Pos) -> BTreeSet<&'a str> {
+fn patterns<'a>(view: &View<'a>, attempts: &Attempts, key: &str, until: Pos) -> Vec<&'a str> {
     let of_key = attempts.all.iter().filter(|attempt| attempt.key == key);
     of_key
         .filter(|attempt| attempt.own_end.is_some_and(|end| end < until))

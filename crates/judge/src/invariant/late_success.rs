@@ -42,7 +42,7 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
     Judged::over(
         failures,
         &reads,
-        "successful reads with a lease looked at",
+        "successful read| with a lease",
         "no read with a lease succeeded",
     )
 }

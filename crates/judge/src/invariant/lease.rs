@@ -30,12 +30,7 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
             failures.push((words(view, lease, taker), vec![lease.sent, lease.told, taker.pos]));
         }
     }
-    Judged::over(
-        failures,
-        &places,
-        "leases looked at",
-        "no reader was told a lease",
-    )
+    Judged::over(failures, &places, "lease|", "no reader was told a lease")
 }
 
 struct Taker<'a> {

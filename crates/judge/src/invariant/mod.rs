@@ -75,10 +75,16 @@ impl Judged {
             None if looked_at.is_empty() => Judged::idle(idle),
             None => {
                 let ends = looked_at.iter().take(1).chain(looked_at.last()).copied();
-                Judged::held(format!("{} {what}", looked_at.len()), ends)
+                Judged::held(counted(looked_at.len(), what), ends)
             }
         }
     }
+}
+
+/// `1 state looked at`, `2 states looked at`; `what` is the singular, its first `|` is where the plural takes its s.
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {} looked at", what.replacen('|', plural, 1))
 }
 
 /// All eight, in order.

@@ -36,7 +36,7 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
     Judged::over(
         failures,
         &places,
-        "sights of readable keys looked at",
+        "sight| of readable keys",
         "no key was seen readable",
     )
 }

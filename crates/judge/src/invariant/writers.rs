@@ -31,10 +31,5 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
             failures.push((text, vec![attempt.start, at]));
         }
     }
-    Judged::over(
-        failures,
-        &places,
-        "granted PutStarts looked at",
-        "no PutStart was granted",
-    )
+    Judged::over(failures, &places, "granted PutStart|", "no PutStart was granted")
 }

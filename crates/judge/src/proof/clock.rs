@@ -3,7 +3,7 @@
 use super::phase::Done;
 use super::{Gathered, trigger};
 use crate::view::{Pos, View};
-use moonquake_clock::{Clocks, Domain};
+use moonquake_clock::{Clocks, Domain, Span};
 use moonquake_evidence::{Kind, Observer};
 use moonquake_scenario::Action;
 use std::collections::BTreeSet;
@@ -98,13 +98,21 @@ pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
         Domain::Realtime => (wall, monotonic) == (by, 0),
         Domain::Monotonic => (wall, monotonic) == (0, by),
     };
+    let moved = format!("{} (wall) and {} (monotonic)", signed(wall), signed(monotonic));
     gathered.demand(
         right,
-        format!("{target}'s own clocks moved by {wall} ns (wall) and {monotonic} ns (monotonic) against the timeline"),
-        format!("{target}'s own clocks moved by {wall} ns (wall) and {monotonic} ns (monotonic) instead of {by} ns"),
+        format!("{target}'s own clocks moved by {moved} against the timeline"),
+        format!("{target}'s own clocks moved by {moved} instead of {}", signed(by)),
         [was, now],
     );
     others(gathered, injected, next);
+}
+
+/// A signed length of time.
+fn signed(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "+" };
+    let length = Span::from_ns(u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
+    format!("{sign}{length}")
 }
 
 /// Everybody else whose clocks were read after the injection stands where they stood; somebody must have been read.

@@ -107,18 +107,17 @@ fn finish(gathered: Gathered<'_, '_>, injected: Option<Pos>) -> Proof {
         .flat_map(|(_, places)| places)
         .filter_map(|pos| view.events.get(*pos))
         .map(|event| event.observer)
-        .filter(|observer| *observer != Observer::Injector)
+        .filter(|observer| !matches!(observer, Observer::Injector | Observer::Timeline))
         .collect();
     by.sort_unstable();
     by.dedup();
-    let second = by.iter().any(|observer| *observer != Observer::Timeline);
     let cite = |list: Vec<(String, Vec<Pos>)>| {
         list.into_iter()
             .map(|(text, places)| view.cited(text, places))
             .collect::<Vec<_>>()
     };
     let mut missing = cite(gathered.missing);
-    if missing.is_empty() && !second {
+    if missing.is_empty() && by.is_empty() {
         missing.push(view.cited(
             "no observer but the injector and the timeline saw the injection",
             injected,

@@ -1,5 +1,6 @@
 //! Stories told in evidence, and what the judge makes of them.
 
+mod batches;
 mod cases;
 mod expectations;
 mod invariants;
