@@ -4,6 +4,7 @@
 
 mod boundaries;
 mod determinism;
+mod echo;
 mod leftovers;
 mod observer;
 mod refusals;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let all = [
         boundaries::TESTS,
         determinism::TESTS,
+        echo::TESTS,
         leftovers::TESTS,
         observer::TESTS,
         refusals::TESTS,
