@@ -324,6 +324,7 @@ fn busy_owner() -> (Net, SegmentServer) {
 
 fn exact<const N: usize>(stream: &mut TcpStream) -> [u8; N] {
     let mut bytes = [0; N];
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.read_exact(&mut bytes).unwrap();
     bytes
 }
@@ -382,6 +383,7 @@ fn a_stranger_is_refused_as_by_the_real_owner() {
         stream.write_all(&header.to_bytes()).unwrap();
         // Before any byte of the body was sent.
         let mut answer = Vec::new();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.read_to_end(&mut answer).unwrap();
         answer
     };
@@ -397,9 +399,12 @@ fn handshakes_of_every_kind() {
         stream.set_nodelay(true).unwrap();
         bytes.iter().for_each(|byte| stream.write_all(&[*byte]).unwrap());
         let mut answer = Vec::new();
-        // A daemon that closes with bytes unread resets the connection; what it said before counts.
-        let _ = stream.read_to_end(&mut answer);
-        answer
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        match stream.read_to_end(&mut answer) {
+            // A daemon that closes with bytes unread resets the connection; what it said before counts.
+            Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("no end: {error}"),
+            _ => answer,
+        }
     };
     let message = |kind: u8, json: &str| {
         [

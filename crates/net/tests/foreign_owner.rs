@@ -22,6 +22,7 @@ fn pattern(length: usize) -> Vec<u8> {
 
 fn exact<const N: usize>(stream: &mut TcpStream) -> [u8; N] {
     let mut bytes = [0; N];
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.read_exact(&mut bytes).unwrap();
     bytes
 }
