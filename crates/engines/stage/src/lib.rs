@@ -13,6 +13,7 @@ mod messages;
 mod operations;
 mod ports;
 mod requests;
+mod rpcs;
 mod runner;
 mod seen;
 mod setup;

@@ -13,6 +13,7 @@ const RPCS: &[Rpc] = &[
     Rpc::BatchExistKey,
     Rpc::BatchRemove,
     Rpc::BatchGetReplicaList,
+    Rpc::GetReplicaListByRegex,
     Rpc::PutStart,
     Rpc::PutEnd,
     Rpc::PutRevoke,

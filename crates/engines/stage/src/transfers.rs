@@ -238,16 +238,13 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn forget_transfer(&mut self, id: u64, result: Result<(), MoveFailure>) -> Staged<()> {
-        let Some(transfer) = self.transfers.remove(&id) else {
+        let Some(running) = self.retire(id) else {
             return Ok(());
         };
-        if let Some(operation) = transfer.waiter.and_then(|running| self.running.get_mut(&running)) {
+        if let Some(operation) = self.running.get_mut(&running) {
             operation.transfer = None;
         }
-        match transfer.waiter {
-            Some(running) => self.tell(running, Happened::Moved(result)),
-            None => Ok(()),
-        }
+        self.tell(running, Happened::Moved(result))
     }
 
     /// The client's limit for a transfer is over: the operation goes on without it, the transfer does not stop.
