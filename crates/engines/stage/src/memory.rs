@@ -146,7 +146,7 @@ impl<P: Ports> Stage<'_, P> {
 
     /// The witness: bytes of a transfer moved between the owner's range and the caller's buffer.
     pub(crate) fn witness_part(&mut self, transfer: u64, from: u64, to: u64) {
-        let Some(transfer) = self.transfers.get(&transfer) else {
+        let Some(transfer) = self.transfer(transfer) else {
             return;
         };
         let (actor, op, write) = (transfer.actor.clone(), transfer.op, transfer.write);

@@ -147,7 +147,7 @@ impl<P: Ports> Stage<'_, P> {
     /// Writes the owners' log to the evidence, and what the witness saw of it.
     pub(crate) fn log_owners(&mut self) -> Staged<()> {
         for seen in self.ports.owner_log()? {
-            let Some(transfer) = self.transfers.get(&seen.transfer) else {
+            let Some(transfer) = self.transfer(seen.transfer) else {
                 continue;
             };
             let (actor, op, owner) = (transfer.actor.clone(), transfer.op, transfer.owner.clone());

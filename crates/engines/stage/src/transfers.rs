@@ -229,6 +229,11 @@ impl<P: Ports> Stage<'_, P> {
         self.forget_transfer(id, result)
     }
 
+    /// A transfer, also one that is over for its client.
+    pub(crate) fn transfer(&self, id: u64) -> Option<&Transfer> {
+        self.transfers.get(&id).or_else(|| self.past_transfers.get(&id))
+    }
+
     /// The transfer is over for its client. Says which operation waited for it.
     fn retire(&mut self, id: u64) -> Option<u64> {
         let transfer = self.transfers.remove(&id)?;
