@@ -9,6 +9,9 @@ use moonquake_stage::{PortError, PortResult, Seen};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+/// No actor of a scenario can have this name.
+const OBSERVER: &str = "the observer";
+
 struct Carried {
     actor: String,
     id: MessageId,
@@ -100,6 +103,20 @@ impl Links {
             request,
             answer: None,
         }])
+    }
+
+    /// A call that changes nothing, on a link of the observer's own.
+    pub(crate) fn ask(&mut self, master: SocketAddr) -> PortResult<()> {
+        if !self.links.contains_key(OBSERVER) {
+            let link = Link::connect(&self.net, OBSERVER, master).map_err(PortError::new)?;
+            self.links.insert(OBSERVER.to_owned(), link);
+        }
+        let Some(link) = self.links.get_mut(OBSERVER) else {
+            return Ok(());
+        };
+        let _version = link.call(&Request::ServiceReady {}).map_err(PortError::new)?;
+        link.frames();
+        Ok(())
     }
 
     pub(crate) fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {

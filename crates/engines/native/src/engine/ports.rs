@@ -10,6 +10,9 @@ use moonquake_net::Net;
 use moonquake_protocol::{ErrorCode, Request};
 use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
 
+/// How often the master is made to look at its clocks before what it has read is taken as it is.
+const CLOCK_QUERIES: u32 = 50;
+
 pub(crate) struct RealPorts {
     process: MasterProcess,
     links: Links,
@@ -50,12 +53,24 @@ impl Ports for RealPorts {
         Ok(())
     }
 
+    /// What the process itself last read. It reads both clocks with every call, but not before it answers; so it is asked
+    /// something idle until it has.
     fn read_master_clocks(&mut self) -> PortResult<Clocks> {
-        let served = self.process.served();
-        Ok(Clocks {
-            realtime: served.realtime.last,
-            monotonic: served.monotonic.last,
-        })
+        let set = self.process.clocks();
+        let read = || {
+            let served = self.process.served();
+            Clocks {
+                realtime: served.realtime.last,
+                monotonic: served.monotonic.last,
+            }
+        };
+        for _ in 0..CLOCK_QUERIES {
+            if read() == set {
+                break;
+            }
+            self.links.ask(self.process.rpc_addr())?;
+        }
+        Ok(read())
     }
 
     fn tick(&mut self, thread: Thread) -> PortResult<()> {
