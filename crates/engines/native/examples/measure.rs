@@ -2,6 +2,11 @@
 //!
 //! `cargo run --release -p moonquake-native --example measure`
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a real process is waited for in real time, with limits"
+)]
+
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span, Thread};
 use moonquake_native::process::{MasterProcess, ProcessError, StartOptions};
 use std::time::{Duration, Instant};

@@ -1,5 +1,10 @@
 //! Engines on real processes.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a real process is waited for in real time, with limits"
+)]
+
 mod engine;
 pub mod process;
 

@@ -2,6 +2,11 @@
 //!
 //! Every test here starts real processes. `MOONQUAKE_NO_REAL=1` turns them into ignored tests of kind `opted-out`.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a real process is waited for in real time, with limits"
+)]
+
 mod boundaries;
 mod determinism;
 mod echo;
