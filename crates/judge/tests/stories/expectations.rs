@@ -191,11 +191,16 @@ fn a_wait_for_a_mount_is_checked_with_the_observer() {
 
 #[test]
 fn a_wait_for_quiet_must_end_in_time() {
-    for (outcome, expected) in [("ok", Status::Held), ("not yet", Status::Failed)] {
+    let cases = [
+        (2, "ok", Status::Held),
+        (3, "ok", Status::Failed),
+        (2, "not yet", Status::Failed),
+    ];
+    for (after, outcome, expected) in cases {
         let mut story = story("{ id = \"w\", await = \"quiet\", within = \"2s\" },");
         let op = story.begin("w");
-        story.end(op, outcome);
-        assert_eq!(status(&story.judge(), "w"), expected);
+        story.at(Span::from_secs(after)).end(op, outcome);
+        assert_eq!(status(&story.judge(), "w"), expected, "{outcome} after {after} s");
     }
 }
 
@@ -378,6 +383,31 @@ fn untouched_is_what_a_witness_that_sees_everything_says() {
         "blind, and it saw one"
     );
     assert_eq!(untouched("", &[], None), Status::CouldNotSee, "no witness");
+}
+
+#[test]
+fn a_check_speaks_of_its_own_moment() {
+    let mut story = story(&format!(
+        "{PUT}{GET_INTO}{{ id = \"c\", check = \"untouched\", of = \"b1\" }},\n\
+         {{ id = \"n\", check = \"allocated\", size = \"4MiB\" }},\n{{ id = \"t\", tick = \"eviction\" }},"
+    ));
+    story.sight("b1", &[]);
+    story.put("p1", "k", &range(0, 4 * MIB));
+    let op = story.begin("g1");
+    story.end(op, "TRANSFER_FAIL");
+    story.instant("c");
+    story.access(op, "b1", true, 0, MIB);
+    let number = story.begin("n");
+    story.end(number, "ok");
+    story.dead("k");
+    story.instant("t");
+    let judgement = story.judge();
+    assert_eq!(status(&judgement, "c"), Status::Held, "an access after the check");
+    assert_eq!(
+        status(&judgement, "n"),
+        Status::Held,
+        "a state after the next step"
+    );
 }
 
 #[test]

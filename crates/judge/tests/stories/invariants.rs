@@ -145,6 +145,49 @@ fn only_the_put_end_of_its_own_attempt_makes_a_key_visible() {
     assert_eq!(second_attempt(true), [""; 0]);
 }
 
+#[test]
+fn a_strangers_put_end_makes_nothing_visible() {
+    for (who, expected) in [("w1", vec![]), ("w2", vec!["invisible-before-put-end"])] {
+        let mut story = story(&format!(
+            "{{ id = \"s1\", who = \"w1\", do = \"put_start\", key = \"k\", size = \"4MiB\" }},\n\
+             {{ id = \"e1\", who = \"{who}\", do = \"put_end\", key = \"k\" }},\n\
+             {{ id = \"x\", who = \"r1\", do = \"exist\", key = \"k\" }},"
+        ));
+        story.state.allocated_bytes = 4 * MIB;
+        story.one_with("s1", "PutStart", "k", "ok", &[range(K.0, K.1)]);
+        story.state.keys.insert("k".into(), vec![range(K.0, K.1)]);
+        story.one("e1", "PutEnd", "k", "ok");
+        story.one("x", "ExistKey", "k", "true");
+        assert_eq!(broken(&story), expected, "{who} ends it");
+    }
+}
+
+/// A put_end by itself that waits in the network while its client begins a second attempt; or that is sent after it.
+#[test]
+fn a_put_end_belongs_to_the_attempt_at_which_it_was_sent() {
+    for (late, expected) in [(true, vec!["invisible-before-put-end"]), (false, vec![])] {
+        let mut story = story(
+            "{ id = \"s1\", who = \"w1\", do = \"put_start\", key = \"k\", size = \"4MiB\" },\n\
+             { id = \"e1\", who = \"w1\", do = \"put_end\", key = \"k\", async = true },\n\
+             { id = \"s2\", at = \"s1 + discard + 2s\", who = \"w1\", do = \"put_start\", key = \"k\", size = \"4MiB\" },\n\
+             { id = \"x\", who = \"r1\", do = \"exist\", key = \"k\" },",
+        );
+        story.state.allocated_bytes = 4 * MIB;
+        story.one_with("s1", "PutStart", "k", "ok", &[range(0, 4 * MIB)]);
+        let op = story.begin("e1");
+        let sent = late.then(|| story.send(op, "PutEnd", "k"));
+        story.read();
+        story.at(secs(32));
+        story.state.allocated_bytes = 8 * MIB;
+        story.one_with("s2", "PutStart", "k", "ok", &[range(4 * MIB, 4 * MIB)]);
+        let sent = sent.unwrap_or_else(|| story.send(op, "PutEnd", "k"));
+        story.handle(sent, "ok", &[]);
+        story.state.keys.insert("k".into(), vec![range(4 * MIB, 4 * MIB)]);
+        story.one("x", "ExistKey", "k", "true");
+        assert_eq!(broken(&story), expected);
+    }
+}
+
 /// k is read, removed at once by force, and its range given away `after` the query was sent.
 fn give_away(after: Span, who: &str, range_of_n: (u64, u64), write_only: bool) -> Vec<String> {
     let mut story = story(&format!(
@@ -325,6 +368,11 @@ fn an_abandoned_write_keeps_its_bytes_until_a_sweep_after_the_release_timeout() 
         "freed too early"
     );
     assert_eq!(
+        abandoned(None, secs(600), secs(700)),
+        ["bytes-accounted"],
+        "freed at the instant itself"
+    );
+    assert_eq!(
         abandoned(None, secs(900), secs(901)),
         [""; 0],
         "nobody swept, nobody says when"
@@ -385,6 +433,40 @@ fn crash_is_bounded_for_its_bytes() {
     };
     assert_eq!(tell(true), [""; 0]);
     assert_eq!(tell(false), ["crash-is-bounded"]);
+}
+
+/// A writer that dies at 10 s; the sweep at its release timeout comes too early for its bytes, the next one does not.
+#[test]
+fn a_sweep_at_the_release_timeout_itself_frees_nothing() {
+    for (swept, expected) in [
+        (secs(610), vec![]),
+        (secs(610) + Span::from_ns(1), vec!["crash-is-bounded"]),
+    ] {
+        let mut story = crash("{ id = \"t\", tick = \"eviction\" },");
+        story.at(secs(10));
+        die_after_put_start(&mut story);
+        story.at(swept);
+        story.instant("t");
+        story.pass(secs(1)).read();
+        assert_eq!(
+            broken(&story),
+            expected,
+            "still allocated after the sweep at {swept}"
+        );
+    }
+}
+
+#[test]
+fn an_upsert_takes_a_key_over_at_any_age() {
+    let mut story = story(
+        "{ id = \"s1\", who = \"w1\", do = \"put_start\", key = \"k\", size = \"4MiB\" },\n\
+         { id = \"s2\", who = \"w2\", do = \"upsert_start\", key = \"k\", size = \"4MiB\" },",
+    );
+    story.state.allocated_bytes = 4 * MIB;
+    story.one_with("s1", "PutStart", "k", "ok", &[range(0, 4 * MIB)]);
+    story.state.allocated_bytes = 8 * MIB;
+    story.one_with("s2", "UpsertStart", "k", "ok", &[range(4 * MIB, 4 * MIB)]);
+    assert_eq!(broken(&story), [""; 0]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod batches;
 mod cases;
 mod expectations;
 mod invariants;
+mod near_misses;
 mod phases;
 mod proofs;
 mod telling;
