@@ -63,6 +63,9 @@ pub(crate) fn hex_sha256(bytes: &[u8]) -> String {
     hex
 }
 
+/// How far back the run may stand that an event continues.
+const INTERLEAVED: usize = 16;
+
 /// Collects events in order and numbers them.
 #[derive(Debug, Default)]
 pub struct Log {
@@ -75,8 +78,8 @@ impl Log {
         Log::default()
     }
 
-    /// Appends an event. Parts of one transfer that land in a row, at the same instant and without anything between
-    /// them, become one event.
+    /// Appends an event. Parts of one transfer that land in a row, at the same instant and with nothing but other bytes
+    /// between them, become one event.
     pub fn push(
         &mut self,
         at: Span,
@@ -86,12 +89,14 @@ impl Log {
         op: Option<Op>,
         kind: Kind,
     ) -> EventId {
-        if let Some(last) = self.events.last_mut()
-            && last.at == at
-            && last.observer == observer
-            && last.actor == actor
-            && last.op == op
-            && merge(&mut last.kind, &kind)
+        let same = |event: &Event| {
+            event.at == at && event.observer == observer && event.actor == actor && event.op == op
+        };
+        // Parts and the accesses that a witness saw of them come in turns; nothing else may stand between.
+        let bytes = |event: &&mut Event| matches!(event.kind, Kind::Payload { .. } | Kind::Access { .. });
+        let mut tail = self.events.iter_mut().rev().take_while(bytes).take(INTERLEAVED);
+        if let Some(last) =
+            tail.find_map(|event| (same(event) && merge(&mut event.kind, &kind)).then_some(event))
         {
             return last.id;
         }
@@ -160,10 +165,6 @@ fn merge(last: &mut Kind, next: &Kind) -> bool {
             },
         ) if buffer == next_buffer && write == next_write && *to == *from => {
             *to = *next_to;
-            true
-        }
-        (Kind::Advanced { by }, Kind::Advanced { by: next }) => {
-            *by = *by + *next;
             true
         }
         _ => false,

@@ -45,11 +45,7 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
     };
     let kind = engine.kind();
     let judgement = judge(plan, &evidence, options.profile, kind);
-    let postmortem = if is_real(kind) {
-        Postmortem::projected(plan, &evidence, &judgement, replay)
-    } else {
-        Postmortem::new(plan, &evidence, &judgement, replay)
-    };
+    let postmortem = Postmortem::new(plan, &evidence, &judgement, replay);
     let projection = projection(&evidence);
     let sha256 = if is_real(kind) {
         hex_sha256(&projection.join("\n"))
