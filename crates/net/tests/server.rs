@@ -313,9 +313,20 @@ fn the_release_of_an_old_client_is_named_in_the_log() {
 #[test]
 fn a_frozen_master_answers_when_it_is_thawed() {
     let (net, _clock, server) = stepped();
-    // The kernel accepts for a process that stands still.
-    server.freeze();
     let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream
+        .write_all(&encode_request(7, &ping(1), Literal::With))
+        .unwrap();
+    let first = async {
+        while stream.peek(&mut [0; 1]).is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    stream.set_nonblocking(true).unwrap();
+    net.step("waiting for the first answer", first).unwrap();
+    assert_eq!(read_answers(&mut stream, 1)[0].0, 7);
+    // Its connection stands; the kernel takes what is sent to a process that stands still.
+    server.freeze();
     stream
         .write_all(&encode_request(8, &ping(1), Literal::With))
         .unwrap();
