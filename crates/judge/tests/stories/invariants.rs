@@ -77,6 +77,20 @@ fn a_put_is_completed_only_when_all_its_bytes_landed() {
 }
 
 #[test]
+fn bytes_are_foreign_until_their_put_has_ended() {
+    let mut story = story(&format!("{}{GET}", PUT.replace(" },", ", async = true },")));
+    let at = range(K.0, K.1);
+    let op = story.begin("p1");
+    story.call(op, "PutStart", "k", "ok", std::slice::from_ref(&at));
+    story.transfer(op, true, &at);
+    story.state.allocated_bytes = at.size;
+    story.get("g1", "k", &at, "w1");
+    story.call(op, "PutEnd", "k", "ok", &[]);
+    story.end(op, "ok");
+    assert_eq!(broken(&story), ["no-foreign-bytes", "invisible-before-put-end"]);
+}
+
+#[test]
 fn a_pattern_of_another_key_is_foreign() {
     let mut story = story(&format!(
         "{PUT}{{ id = \"p2\", who = \"w2\", do = \"put\", key = \"v\", size = \"4MiB\" }},\n{GET}"
@@ -276,6 +290,28 @@ fn a_read_of_a_session_rests_on_the_lease_of_its_session() {
         story.end_with(op, "ok", Some(all("w1", k.size)));
         story.read();
         assert_eq!(broken(&story), expected);
+    }
+}
+
+#[test]
+fn a_read_rests_on_the_session_that_it_names() {
+    for (named, expected) in [("s1", vec!["no-success-after-lease"]), ("s2", vec![])] {
+        let mut story = story(&format!(
+            "{PUT}{{ id = \"s1\", who = \"r1\", do = \"get_start\", key = \"k\" }},\n\
+             {{ id = \"s2\", who = \"r1\", do = \"get_start\", key = \"k\" }},\n\
+             {{ id = \"x\", who = \"r1\", do = \"get_read\", use = \"{named}\" }},"
+        ));
+        let k = range(K.0, K.1);
+        story.put("p1", "k", &k);
+        story.one_with("s1", "GetReplicaList", "k", "ok", std::slice::from_ref(&k));
+        story.at(secs(5));
+        story.one_with("s2", "GetReplicaList", "k", "ok", std::slice::from_ref(&k));
+        story.at(secs(12));
+        let op = story.begin("x");
+        story.transfer(op, false, &k);
+        story.end_with(op, "ok", Some(all("w1", k.size)));
+        story.read();
+        assert_eq!(broken(&story), expected, "{named}");
     }
 }
 

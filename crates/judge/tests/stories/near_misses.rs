@@ -206,3 +206,60 @@ fn a_cut_stream_brings_nothing_more() {
         assert_eq!(proven(&story), !more);
     }
 }
+
+#[test]
+fn a_call_that_only_left_did_not_reach_the_master() {
+    for handled in [false, true] {
+        let fault = "dimension = \"misuse\"\ntarget = \"master\"\nstep = \"x\"";
+        let steps = "{ id = \"x\", who = \"w2\", do = \"put_end\", key = \"k\" },";
+        let mut story = Story::new(&scenario_in("", fault, steps));
+        let op = story.begin("x");
+        let message = story.send(op, "PutEnd", "k");
+        if handled {
+            story.handle(message, "OBJECT_NOT_FOUND", &[]);
+        } else {
+            story.leg(message, Leg::RequestLost);
+        }
+        assert_eq!(proven(&story), handled);
+    }
+}
+
+#[test]
+fn after_a_step_means_after_its_last_repetition() {
+    for times in [1, 2] {
+        let fault = "dimension = \"crash\"\ntarget = \"w1\"\nafter = \"x\"\naction = \"kill\"";
+        let steps = "{ id = \"x\", who = \"r1\", do = \"exist\", key = \"k\", times = 2 },";
+        let mut story = Story::new(&scenario_in("", fault, steps));
+        for repetition in 1..=times {
+            let op = story.begin_again("x", repetition);
+            story.call(op, "ExistKey", "k", "false", &[]);
+            story.end(op, "false");
+        }
+        let op = Op {
+            step: 0,
+            repetition: times,
+        };
+        story.inject(Some(op));
+        story.change("w1", Change::Killed);
+        if times == 1 {
+            let op = story.begin_again("x", 2);
+            story.end(op, "false");
+        }
+        assert_eq!(proven(&story), times == 2, "after repetition {times} of 2");
+    }
+}
+
+#[test]
+fn somebody_elses_clock_must_have_been_read() {
+    for others in [false, true] {
+        let mut story = Story::new(&crate::cases::clock_plan());
+        let op = story.put("p1", "k", &object());
+        story.inject(Some(op));
+        story.wall_ns.insert("master".into(), 61_000_000_000);
+        if others {
+            story.clock("r1");
+        }
+        story.read();
+        assert_eq!(proven(&story), others);
+    }
+}

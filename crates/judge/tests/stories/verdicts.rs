@@ -73,6 +73,17 @@ fn a_claim_is_met_to_the_last_name() {
 }
 
 #[test]
+fn a_failure_that_no_claim_names_is_a_deviation() {
+    let mut story = misuse("ILLEGAL_CLIENT", "OBJECT_NOT_FOUND");
+    story.plan.steps[0].expect = vec!["true".into()];
+    story.plan.verdicts = vec![line(Verdict::Violated, &["x"])];
+    let judgement = story.judge();
+    let claim = judgement.claim.unwrap();
+    assert_eq!((claim.met, claim.failed_unclaimed), (false, vec!["s".to_owned()]));
+    assert!(judgement.deviations[0].starts_with("s failed: expected true; false (e"));
+}
+
+#[test]
 fn the_first_line_that_fits_counts() {
     let strict = VerdictLine {
         profiles: vec![Profile::Strict],
