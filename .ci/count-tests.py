@@ -10,6 +10,8 @@ import xml.etree.ElementTree as tree
 
 
 def engine_of(name):
+    # libtest-mimic puts a test's kind before its name: `[master] master::upstream::crash/put-end-sent`.
+    name = name.split("] ", 1)[-1]
     for engine in ("model", "master"):
         if name.startswith((f"{engine}::", f"{engine}_")):
             return engine
@@ -21,7 +23,7 @@ def main(path):
     for case in tree.parse(path).getroot().iter("testcase"):
         if case.find("skipped") is not None:
             continue
-        engine = engine_of(case.get("name", "").split("$")[-1])
+        engine = engine_of(case.get("name", ""))
         ran[engine] = ran.get(engine, 0) + 1
         failed += case.find("failure") is not None or case.find("error") is not None
     for engine in sorted(ran):
