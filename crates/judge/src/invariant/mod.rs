@@ -12,18 +12,7 @@ mod writers;
 use crate::attempts::Attempts;
 use crate::judgement::{Finding, Status};
 use crate::view::{Pos, View};
-
-/// The names of the invariants, in the order of the design.
-pub const INVARIANTS: [&str; 8] = [
-    "no-foreign-bytes",
-    "invisible-before-put-end",
-    "lease-protects-bytes",
-    "no-success-after-lease",
-    "one-writer-per-key",
-    "bytes-accounted",
-    "crash-is-bounded",
-    "no-access-after-failure",
-];
+pub use moonquake_scenario::INVARIANTS;
 
 /// What each invariant demands, in the same order.
 const DEMANDS: [&str; 8] = [
