@@ -7,7 +7,7 @@
 use moonquake_clock::{DEADLINES, DeadlineId, Rules};
 use moonquake_faults::{Profile, QUIRKS, Quirks};
 use moonquake_judge::{Status, judge};
-use moonquake_scenario::{CheckKind, EngineKind, Plan, RunOptions, Verdict, What};
+use moonquake_scenario::{Check, CheckKind, EngineKind, Plan, RunOptions, Step, Verdict, What};
 use moonquake_tests::{PROFILES, judged, plans};
 use std::collections::BTreeMap;
 
@@ -85,26 +85,46 @@ fn model_every_quirk_alone_violates_its_own_scenarios() {
     insta::assert_snapshot!(matrix());
 }
 
-/// Ways to write a step wrongly, each of which must make exactly that step fail.
-fn wrong(plan: &Plan, index: usize) -> Option<Plan> {
-    let mut wrong = plan.clone();
-    let step = &mut wrong.steps[index];
-    if !step.expect.is_empty() {
-        step.expect = vec!["CLIENT_NOT_FOUND".to_owned()];
-        return Some(wrong);
-    }
-    let What::Check(check) = &mut step.what else {
-        return None;
+/// Ways to write a step wrongly, each of which must make that step fail.
+fn wrong(plan: &Plan, index: usize) -> Vec<Plan> {
+    let mut all = Vec::new();
+    let mut change = |edit: &dyn Fn(&mut Step) -> bool| {
+        let mut wrong = plan.clone();
+        if edit(&mut wrong.steps[index]) {
+            all.push(wrong);
+        }
     };
+    change(&|step| {
+        let had = !step.expect.is_empty();
+        step.expect = vec!["CLIENT_NOT_FOUND".to_owned()];
+        had
+    });
+    change(&|step| match &mut step.what {
+        What::Do(action) if action.payload.is_some() => {
+            action.payload = Some("nobody".to_owned());
+            true
+        }
+        What::Do(action) if action.count.is_some() => {
+            action.count = action.count.map(|count| count + 1);
+            true
+        }
+        What::Check(check) => wrong_check(check),
+        _ => false,
+    });
+    all
+}
+
+fn wrong_check(check: &mut Check) -> bool {
     match check.kind {
         CheckKind::Quarantined => check.kind = CheckKind::Released,
         CheckKind::Released => check.kind = CheckKind::Quarantined,
         CheckKind::Disjoint => check.of = vec![check.of[0].clone(); 2],
         CheckKind::Allocated => check.size_bytes = check.size_bytes.map(|size| size + 1),
         CheckKind::Bytes => check.payload = Some("nobody".to_owned()),
-        CheckKind::Untouched => return None,
+        // Shown to fail by the quirk `transfer-outlives-operation`, see the matrix.
+        CheckKind::Untouched => return false,
     }
-    Some(wrong)
+    true
 }
 
 #[test]
@@ -113,9 +133,6 @@ fn model_every_expectation_can_fail() {
     for plan in plans() {
         let (evidence, judgement) = judged(&plan, &RunOptions::new(Profile::Strict));
         for index in 0..plan.steps.len() {
-            let Some(wrong) = wrong(&plan, index) else {
-                continue;
-            };
             let held = |judgement: &moonquake_judge::Judgement| {
                 let of_step = judgement
                     .expectations
@@ -123,18 +140,25 @@ fn model_every_expectation_can_fail() {
                     .filter(|finding| finding.op.is_some_and(|op| op.step as usize == index));
                 of_step.clone().count() > 0 && of_step.clone().all(|finding| finding.status == Status::Held)
             };
-            assert!(
-                held(&judgement),
-                "{} step {} does not hold to begin with",
-                plan.id,
-                index + 1
-            );
-            let after = judge(&wrong, &evidence, Profile::Strict, EngineKind::Model);
-            assert!(!held(&after), "{} step {} cannot fail", plan.id, index + 1);
-            tried += 1;
+            // Only an operation that succeeded has bytes to be wrong about.
+            if !held(&judgement) {
+                continue;
+            }
+            for wrong in wrong(&plan, index) {
+                let after = judge(&wrong, &evidence, Profile::Strict, EngineKind::Model);
+                let reads = matches!(&plan.steps[index].what, What::Do(action) if action.payload.is_some());
+                let failed_read = reads && !plan.steps[index].expect.contains(&"ok".to_owned());
+                assert!(
+                    failed_read || !held(&after),
+                    "{} step {} cannot fail",
+                    plan.id,
+                    index + 1
+                );
+                tried += 1;
+            }
         }
     }
-    assert!(tried > 150, "only {tried} expectations were tried");
+    assert!(tried > 300, "only {tried} wrong expectations were tried");
 }
 
 #[test]

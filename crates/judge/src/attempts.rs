@@ -38,6 +38,8 @@ pub(crate) struct Attempt {
     pub(crate) fate: Option<Fate>,
     /// Where its completed object was taken away or replaced by the answer of a call.
     pub(crate) removed: Option<Pos>,
+    /// Where an upsert took its completed object's place; its bytes are quarantined from there on.
+    pub(crate) replaced: Option<Pos>,
     /// Where its memory went with the master's state or with the segment.
     pub(crate) lost: Option<Pos>,
 }
@@ -123,6 +125,9 @@ impl Attempts {
         };
         for entry in rpc::entries(view, frame) {
             if !rpc::granted(frame.rpc, entry.code) {
+                if family == Family::Start && entry.code == Some("NO_AVAILABLE_HANDLE") {
+                    self.take_over(frame.pos, &entry.key);
+                }
                 continue;
             }
             match family {
@@ -150,14 +155,25 @@ impl Attempts {
         self.all.get_mut(*self.current.get(key)?)
     }
 
-    fn begin(&mut self, frame: &Frame<'_>, entry: Entry<'_>) {
-        if let Some(previous) = self.current_of(&entry.key) {
+    /// A start that finds no room has already taken the key: what was there before is gone although the call failed.
+    fn take_over(&mut self, pos: Pos, key: &str) {
+        self.supersede(pos, key);
+        self.current.remove(key);
+    }
+
+    fn supersede(&mut self, pos: Pos, key: &str) {
+        if let Some(previous) = self.current_of(key) {
             if previous.fate.is_none() {
-                previous.fate = Some(Fate::Preempted(frame.pos));
+                previous.fate = Some(Fate::Preempted(pos));
             } else {
-                previous.removed.get_or_insert(frame.pos);
+                previous.removed.get_or_insert(pos);
+                previous.replaced.get_or_insert(pos);
             }
         }
+    }
+
+    fn begin(&mut self, frame: &Frame<'_>, entry: Entry<'_>) {
+        self.supersede(frame.pos, &entry.key);
         self.current.insert(entry.key.clone(), self.all.len());
         self.all.push(Attempt {
             key: entry.key,
@@ -168,6 +184,7 @@ impl Attempts {
             own_end: None,
             fate: None,
             removed: None,
+            replaced: None,
             lost: None,
         });
     }

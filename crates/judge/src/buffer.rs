@@ -82,6 +82,8 @@ fn of_name(view: &View<'_>, name: &str, failed: &Failed) -> NameAnswer {
             None => (0, view.cited("the start", [0])),
         },
     };
+    // Accesses count from the fault on, also those of operations that had not failed yet.
+    let first = view.injected().map_or(from, |fault| fault.min(from));
     let mut late = Vec::new();
     let mut by_others = Vec::new();
     for (pos, touch) in touches(view, name) {
@@ -90,7 +92,7 @@ fn of_name(view: &View<'_>, name: &str, failed: &Failed) -> NameAnswer {
             Some((end, _)) if pos > *end => late.push(touch),
             // Nobody knows whose access it was, after a failure: it counts as one of the failed operation.
             None if touch.op.is_none() && naming.is_some() && pos > from => late.push(touch),
-            _ if pos > from && !own_fill => by_others.push(touch),
+            _ if pos > first && !own_fill => by_others.push(touch),
             _ => {}
         }
     }

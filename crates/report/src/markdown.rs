@@ -92,7 +92,18 @@ fn injected_line(postmortem: &Postmortem) -> String {
         return format!("{planned}{when}; **not proven**");
     }
     let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
-    let seen: Vec<String> = proof.seen.iter().map(|seen| links(seen.events())).collect();
+    // Several sights rest on one event; it is named once.
+    let mut seen: Vec<String> = Vec::new();
+    for link in proof.seen.iter().flat_map(|seen| {
+        links(seen.events())
+            .split(", ")
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    }) {
+        if !seen.contains(&link) {
+            seen.push(link);
+        }
+    }
     format!(
         "{planned}{when}; proven, seen by {} ({})",
         by.join(" and "),

@@ -8,6 +8,7 @@ mod json;
 mod one;
 mod summary;
 
+use crate::engines::{Availability, availability};
 use crate::engines::{engine, has_profile};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -102,7 +103,19 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
     if let Some(error) = &results.unwritten {
         error.show();
     }
-    summary.exit
+    let nothing_known = summary.ran == 0 && can_run(suite);
+    // What asked for runs and got none is not as the files say: a filter, a flag or a step is wrong.
+    if nothing_known {
+        summary.exit.worst(Exit::Usage)
+    } else {
+        summary.exit
+    }
+}
+
+/// Whether one of the engines exists on this platform.
+fn can_run(suite: &Suite) -> bool {
+    let here = |kind: &EngineKind| !matches!(availability(*kind), Availability::NotHere(_));
+    suite.engines.iter().any(here)
 }
 
 /// One run with its postmortem, or why there is none.

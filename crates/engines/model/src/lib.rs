@@ -44,7 +44,9 @@ impl Engine for ModelEngine {
     }
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
+        let options = RunOptions::new(moonquake_faults::Profile::Upstream);
         moonquake_stage::unsupported(plan)
+            .or_else(|| master_config(plan, &options).err().map(|error| error.to_string()))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {

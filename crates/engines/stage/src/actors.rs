@@ -1,6 +1,7 @@
 //! Clients and nodes: alive, frozen or gone, with what they keep between operations.
 
 use crate::ports::Ports;
+use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
 use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, PingRound, PutSession};
 use moonquake_evidence::{Change, Kind, Observer};
@@ -14,14 +15,25 @@ pub(crate) struct Actor {
     pub(crate) frozen: bool,
     /// How many instances there were; a restart makes a new one under a new id.
     pub(crate) instance: u64,
-    /// The capacity in bytes and the base address of its segment, if it is a node.
-    pub(crate) memory: Option<(u64, u64)>,
+    /// The capacity in bytes of its segment, if it is a node.
+    pub(crate) memory: Option<u64>,
+    /// The name of its segment: its own, with the number of the instance from the second on.
+    pub(crate) home: String,
     pub(crate) segments: Vec<Segment>,
     pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
     pub(crate) get_sessions: BTreeMap<usize, GetSession>,
     /// The latest attempt of each key: the step and the first replica id.
     pub(crate) attempts: BTreeMap<String, (usize, u64)>,
+}
+
+/// Where the segment of one instance of a node lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) segment: String,
+    pub(crate) node: String,
+    pub(crate) base: u64,
+    pub(crate) size: u64,
 }
 
 impl<P: Ports> Stage<'_, P> {
@@ -45,16 +57,27 @@ impl<P: Ports> Stage<'_, P> {
             first: place,
             second: actor.instance,
         };
+        if actor.instance > 1 {
+            actor.home = format!("{name}.{}", actor.instance);
+        }
         let (client_id, instance, memory) = (actor.config.client_id, actor.instance, actor.memory);
+        let home = actor.home.clone();
         self.note(name, Observer::Timeline, None, started(instance));
-        let Some((size, base)) = memory else { return Ok(()) };
-        let endpoint = self.ports.start_owner(name, base, size)?;
+        let Some(size) = memory else { return Ok(()) };
+        let base = FIRST_BASE + index as u64 * SEGMENT_STRIDE + (instance - 1) * INSTANCE_STRIDE;
+        let endpoint = self.ports.start_owner(&home, base, size)?;
+        self.places.push(Placed {
+            segment: home.clone(),
+            node: name.to_owned(),
+            base,
+            size,
+        });
         let segment = Segment {
             id: Uuid {
                 first: 0x5e67_0000 + place,
                 second: instance,
             },
-            name: name.to_owned(),
+            name: home,
             base,
             size,
             te_endpoint: endpoint.clone(),
@@ -96,7 +119,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.put_sessions.clear();
         actor.get_sessions.clear();
         actor.attempts.clear();
-        let is_node = actor.memory.is_some();
+        let home = actor.memory.map(|_| actor.home.clone());
         let closed = self.ports.close_link(name)?;
         let detail = format!("{closed} connections to the master closed");
         self.note(
@@ -109,8 +132,8 @@ impl<P: Ports> Stage<'_, P> {
             },
         );
         self.close_transfers_of(name, "closed: the client is gone")?;
-        if is_node {
-            self.ports.kill_owner(name)?;
+        if let Some(home) = home {
+            self.ports.kill_owner(&home)?;
         }
         self.end_operations_of(name)
     }
@@ -126,7 +149,8 @@ impl<P: Ports> Stage<'_, P> {
         };
         actor.frozen = frozen;
         if actor.memory.is_some() {
-            self.ports.freeze_owner(name, frozen)?;
+            let home = actor.home.clone();
+            self.ports.freeze_owner(&home, frozen)?;
             self.log_owners()?;
         }
         Ok(())

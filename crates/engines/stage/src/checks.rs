@@ -57,6 +57,11 @@ impl<P: Ports> Stage<'_, P> {
         if !self.master_up {
             return Ok(false);
         }
-        Ok(self.ports.observe()?.segments.contains_key(node))
+        let home = self
+            .actors
+            .get(node)
+            .map(|actor| actor.home.clone())
+            .unwrap_or_default();
+        Ok(self.ports.observe()?.segments.contains_key(&home))
     }
 }

@@ -247,7 +247,8 @@ impl<P: Ports> Stage<'_, P> {
             Action::ClockStep { by_ns, clock } => {
                 self.step_clock(&target, *clock, *by_ns);
                 self.set_master_clocks()?;
-                self.read_all_clocks()
+                self.read_all_clocks()?;
+                self.reach_deadlines()
             }
             Action::Restart(down) => self.restart(&target, *down),
             _ => Ok(()),

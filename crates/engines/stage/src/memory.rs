@@ -85,6 +85,9 @@ impl<P: Ports> Stage<'_, P> {
         let Some(range) = self.bound.get(name).cloned() else {
             return Ok(None);
         };
+        if !self.is_there(&range.segment) {
+            return Ok(None);
+        }
         let bytes = self.ports.peek(&range.segment, range.offset, range.size)?;
         Ok(Some(classify(&bytes, &self.patterns)))
     }

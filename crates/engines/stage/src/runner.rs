@@ -163,12 +163,29 @@ impl<P: Ports> Stage<'_, P> {
         if step.is_async {
             return self.play_beside(step);
         }
+        let until = step.until.as_ref().and_then(|instant| self.resolve(instant));
+        let mut round_at = self.now;
+        loop {
+            let next = round_at + step.every.unwrap_or(Span::ZERO);
+            let last = until.is_none_or(|until| next > until);
+            self.play_round(step, action, last)?;
+            if last {
+                return Ok(());
+            }
+            round_at = next;
+            self.advance(round_at)?;
+        }
+    }
+
+    /// All repetitions of a step, or those of one round; with rounds they follow each other without a distance.
+    fn play_round(&mut self, step: &Step, action: &Do, last: bool) -> Staged<()> {
         let began = self.now;
+        let every = step.every.filter(|_| step.until.is_none());
         for repetition in 1..=step.times {
-            if let Some(every) = step.every.filter(|_| repetition > 1) {
+            if let Some(every) = every.filter(|_| repetition > 1) {
                 self.advance(began + every * u64::from(repetition - 1))?;
             }
-            if repetition == step.times {
+            if last && repetition == step.times {
                 self.mark_begun(step.index);
             }
             let running = self.begin_do(step, action, repetition)?;
@@ -317,29 +334,42 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn play_tick(&mut self, step: &Step, thread: Thread) -> Staged<()> {
-        let began = self.now;
-        for repetition in 1..=step.times {
-            if let Some(every) = step.every.filter(|_| repetition > 1) {
-                self.advance(began + every * u64::from(repetition - 1))?;
+        let until = step.until.as_ref().and_then(|instant| self.resolve(instant));
+        let mut round_at = self.now;
+        loop {
+            let next = round_at + step.every.unwrap_or(Span::ZERO);
+            let last = until.is_none_or(|until| next > until);
+            let every = step.every.filter(|_| step.until.is_none());
+            for repetition in 1..=step.times {
+                if let Some(every) = every.filter(|_| repetition > 1) {
+                    self.advance(round_at + every * u64::from(repetition - 1))?;
+                }
+                if last && repetition == step.times {
+                    self.mark_begun(step.index);
+                }
+                self.tick_once(step, thread, repetition)?;
             }
-            if repetition == step.times {
-                self.mark_begun(step.index);
+            if last {
+                return Ok(());
             }
-            let op = self.begin_step(step, repetition);
-            if !self.master_up || self.master_frozen {
-                let note = Some("the master does not run".to_owned());
-                self.ended("master", op, ended("not run", note))?;
-                continue;
-            }
-            self.ports.tick(thread)?;
-            let kind = Kind::Tick {
-                thread: thread.name().to_owned(),
-            };
-            self.note("master", Observer::Master, Some(op), kind);
-            self.ended("master", op, ended("ok", None))?;
-            self.settle()?;
+            round_at = next;
+            self.advance(round_at)?;
         }
-        Ok(())
+    }
+
+    fn tick_once(&mut self, step: &Step, thread: Thread, repetition: u32) -> Staged<()> {
+        let op = self.begin_step(step, repetition);
+        if !self.master_up || self.master_frozen {
+            let note = Some("the master does not run".to_owned());
+            return self.ended("master", op, ended("not run", note));
+        }
+        self.ports.tick(thread)?;
+        let kind = Kind::Tick {
+            thread: thread.name().to_owned(),
+        };
+        self.note("master", Observer::Master, Some(op), kind);
+        self.ended("master", op, ended("ok", None))?;
+        self.settle()
     }
 
     fn play_await(&mut self, step: &Step, until: &AwaitFor, within: Span) -> Staged<()> {

@@ -75,14 +75,10 @@ fn lease_of(response: &Response) -> Option<u64> {
 impl<P: Ports> Stage<'_, P> {
     /// The place of a descriptor: the node that owns it and the offset in its segment.
     pub(crate) fn range_of(&self, buffer: &BufferDescriptor) -> Option<Range> {
-        self.actors.iter().find_map(|(name, actor)| {
-            let (size, base) = actor.memory?;
-            let offset = buffer
-                .buffer_address
-                .checked_sub(base)
-                .filter(|offset| *offset < size)?;
-            Some(Range {
-                segment: name.clone(),
+        self.places.iter().find_map(|place| {
+            let offset = buffer.buffer_address.checked_sub(place.base)?;
+            (offset < place.size).then(|| Range {
+                segment: place.segment.clone(),
                 offset,
                 size: buffer.size,
             })

@@ -21,7 +21,10 @@ pub const MONOTONIC_START: u64 = 1_000_000_000_000_000;
 /// The distance in bytes between the base addresses of two segments.
 pub const SEGMENT_STRIDE: u64 = 1 << 40;
 
-const FIRST_BASE: u64 = 0x1000_0000_0000;
+/// The distance in bytes between the segments of two instances of one node.
+pub(crate) const INSTANCE_STRIDE: u64 = 1 << 36;
+
+pub(crate) const FIRST_BASE: u64 = 0x1000_0000_0000;
 
 /// Both clocks at the start.
 pub fn start_clocks() -> Clocks {
@@ -31,7 +34,7 @@ pub fn start_clocks() -> Clocks {
     }
 }
 
-fn actor(options: &RunOptions, memory: Option<(u64, u64)>) -> Actor {
+fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
     config.rules = options.rules.clone();
     config.quirks = options.quirks.clone();
@@ -41,6 +44,7 @@ fn actor(options: &RunOptions, memory: Option<(u64, u64)>) -> Actor {
         frozen: false,
         instance: 0,
         memory,
+        home: name.to_owned(),
         segments: Vec::new(),
         heartbeat: None,
         put_sessions: BTreeMap::new(),
@@ -52,12 +56,11 @@ fn actor(options: &RunOptions, memory: Option<(u64, u64)>) -> Actor {
 /// An empty stage for a plan.
 pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports: P) -> Stage<'a, P> {
     let mut actors = BTreeMap::new();
-    for (index, (name, size)) in (0_u64..).zip(&plan.world.segments) {
-        let base = FIRST_BASE + index * SEGMENT_STRIDE;
-        actors.insert(name.clone(), actor(options, Some((*size, base))));
+    for (name, size) in &plan.world.segments {
+        actors.insert(name.clone(), actor(options, name, Some(*size)));
     }
     for name in &plan.world.clients {
-        actors.insert(name.clone(), actor(options, None));
+        actors.insert(name.clone(), actor(options, name, None));
     }
     Stage {
         plan,
@@ -68,6 +71,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         start: start_clocks(),
         offsets: BTreeMap::new(),
         actors,
+        places: Vec::new(),
         master_up: true,
         master_frozen: false,
         messages: BTreeMap::new(),

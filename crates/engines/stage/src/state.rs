@@ -1,6 +1,6 @@
 //! Everything that is on the stage.
 
-use crate::actors::Actor;
+use crate::actors::{Actor, Placed};
 use crate::inject::FaultState;
 use crate::memory::Buffers;
 use crate::messages::Message;
@@ -53,6 +53,8 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) start: Clocks,
     pub(crate) offsets: BTreeMap<String, Offset>,
     pub(crate) actors: BTreeMap<String, Actor>,
+    /// Every segment there ever was.
+    pub(crate) places: Vec<Placed>,
     pub(crate) master_up: bool,
     pub(crate) master_frozen: bool,
     pub(crate) messages: BTreeMap<u64, Message>,

@@ -14,18 +14,18 @@ pub(crate) enum Due {
     Boundary,
     /// An actor that was restarted comes back.
     Comeback(usize),
-    /// A delayed message or the next part of a slow transfer can move.
-    Movement,
-    /// A client pings.
-    Ping(String),
-    /// The next repetition of a step beside the timeline.
-    Repeat(usize),
     /// An answer did not come in time.
     Call(u64, u64),
     /// The transport closes a transfer without progress.
     Progress(u64),
     /// The client gives a transfer up.
     Limit(u64, u64),
+    /// A delayed message or the next part of a slow transfer can move. What arrives at the instant of a deadline is late.
+    Movement,
+    /// A client pings.
+    Ping(String),
+    /// The next repetition of a step beside the timeline.
+    Repeat(usize),
 }
 
 /// Something that can make a step at this instant.
@@ -117,7 +117,7 @@ impl<P: Ports> Stage<'_, P> {
         let timeouts = self.plan.world.timeouts;
         self.transfers.values().flat_map(move |transfer| {
             let acts = self.acts(&transfer.actor);
-            let moving = self.transfer_can_move(transfer) && transfer.next_at > self.now;
+            let moving = self.transfer_is_free(transfer) && transfer.next_at > self.now;
             let progress = self.until(
                 DeadlineId::Progress,
                 &transfer.actor,
@@ -138,11 +138,6 @@ impl<P: Ports> Stage<'_, P> {
                 .map(|running| (limit, Due::Limit(running, transfer.id)));
             part.into_iter().chain(progress).chain(limit)
         })
-    }
-
-    fn transfer_can_move(&self, transfer: &crate::transfers::Transfer) -> bool {
-        let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
-        !transfer.held && !frozen(&transfer.owner) && !frozen(&transfer.actor)
     }
 
     fn ping_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
@@ -210,6 +205,20 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
+    /// One clock was stepped: deadlines that lie in the past of their actor now are reached at once.
+    pub(crate) fn reach_deadlines(&mut self) -> Staged<()> {
+        loop {
+            let dues = self.call_due().chain(self.transfer_due());
+            let late = dues
+                .filter(|(at, due)| *at <= self.now && *due != Due::Movement)
+                .min();
+            match late {
+                Some((_, due)) => self.fire(&due)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// Moves to the next thing due at `limit` at the latest, and lets it happen. False if there is none.
     pub(crate) fn next_timer(&mut self, limit: Span) -> Staged<bool> {
         let Some((at, due)) = self.next_due().filter(|(at, _)| *at <= limit) else {
@@ -236,7 +245,7 @@ impl<P: Ports> Stage<'_, P> {
             && !self
                 .transfers
                 .values()
-                .any(|transfer| self.transfer_can_move(transfer))
+                .any(|transfer| self.transfer_is_free(transfer))
             && self.ready().is_empty()
     }
 }

@@ -111,8 +111,28 @@ impl<P: Ports> Stage<'_, P> {
     /// Whether bytes of a transfer can move now.
     pub(crate) fn transfer_ready(&self, transfer: &Transfer) -> bool {
         let due = !transfer.opened || transfer.next_at <= self.now;
+        due && self.transfer_is_free(transfer)
+    }
+
+    /// Whether nothing holds a transfer and both its ends run.
+    pub(crate) fn transfer_is_free(&self, transfer: &Transfer) -> bool {
         let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
-        due && !transfer.held && !frozen(&transfer.owner) && !frozen(&transfer.actor)
+        let owner = self.places.iter().find(|place| place.segment == transfer.owner);
+        // The memory of an instance that is gone does not stand still: it refuses.
+        let owner_frozen = self.is_there(&transfer.owner) && owner.is_some_and(|place| frozen(&place.node));
+        !transfer.held && !owner_frozen && !frozen(&transfer.actor)
+    }
+
+    /// Whether the instance of a node that has this segment lives.
+    pub(crate) fn is_there(&self, segment: &str) -> bool {
+        let lives = |node: &str| {
+            self.actors
+                .get(node)
+                .is_some_and(|actor| actor.alive && actor.home == segment)
+        };
+        self.places
+            .iter()
+            .any(|place| place.segment == segment && lives(&place.node))
     }
 
     /// The next step of a transfer: open, a part, or the acknowledgement.

@@ -134,6 +134,11 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
         None | Some(Fate::Preempted(_)) => (start + release, true),
         // Strict masters quarantine a revoked range; upstream frees it at once.
         Some(Fate::Revoked(at)) => (clock.at(view, at) + release, false),
+        // Replaced by an upsert: quarantined from then on, unless it was written in place.
+        Some(Fate::Completed(_)) if attempt.replaced.is_some_and(|at| at < pos) => {
+            let replaced = attempt.replaced.unwrap_or(attempt.start);
+            (clock.at(view, replaced) + release, false)
+        }
         // Completed and not readable: removed or evicted. Only a lease can keep its bytes.
         Some(Fate::Completed(_)) => match last_lease(view, attempt, clock, pos) {
             Some(until) => (until, false),

@@ -11,6 +11,11 @@ use moonquake_clock::Span;
 use moonquake_faults::{Moment, PhaseId};
 use std::ops::Range;
 
+/// All segments of a world together: they are real memory.
+const MOST_SEGMENT_BYTES: u64 = 16 << 30;
+/// One payload: it is made, moved and looked at byte by byte.
+const MOST_PAYLOAD_BYTES: u64 = 1 << 30;
+
 /// Checks a plan whose parts are all right by themselves.
 pub(super) fn check(plan: &Plan, fault: &Table<'_>, names: &Names<'_>, problems: &mut Problems) {
     let rules = Rules { plan, fault, names };
@@ -45,6 +50,7 @@ impl Rules<'_, '_> {
 
     /// Repetitions and payload parts must come to an end that somebody can wait for.
     fn bounds(&self, problems: &mut Problems) {
+        self.memory(problems);
         let mut total = 0_u128;
         for step in &self.plan.steps {
             let own = self.repetitions(step);
@@ -72,6 +78,47 @@ impl Rules<'_, '_> {
                 "repeat less often",
             );
         }
+    }
+
+    /// Every byte of a segment and of a payload is real memory of this machine.
+    fn memory(&self, problems: &mut Problems) {
+        let all = self
+            .plan
+            .world
+            .segments
+            .iter()
+            .map(|(_, bytes)| u128::from(*bytes));
+        let total: u128 = all.sum();
+        if total > u128::from(MOST_SEGMENT_BYTES) {
+            problems.add(
+                ProblemKind::Value,
+                format!("the segments have {total} bytes in all"),
+                self.segments_span(),
+                format!("at most {} in all", words::size(MOST_SEGMENT_BYTES)),
+                "scale segments and objects down together; the store behaves the same",
+            );
+        }
+        for step in &self.plan.steps {
+            let bytes = step.operation().and_then(|action| action.size_bytes).unwrap_or(0);
+            let moves = step
+                .operation()
+                .is_some_and(|action| action.written_pattern().is_some());
+            if moves && bytes > MOST_PAYLOAD_BYTES {
+                problems.add(
+                    ProblemKind::Step,
+                    format!("a payload of {}", words::size(bytes)),
+                    self.names.steps[step.index].table.value_span("size"),
+                    format!("at most {}", words::size(MOST_PAYLOAD_BYTES)),
+                    "scale segments and objects down together; the store behaves the same",
+                );
+            }
+        }
+    }
+
+    fn segments_span(&self) -> Range<usize> {
+        let largest = self.plan.world.segments.iter().max_by_key(|(_, bytes)| *bytes);
+        let named = largest.and_then(|(name, _)| self.names.all.get(name));
+        named.map_or(0..0, |named| named.span.clone())
     }
 
     fn repetitions(&self, step: &Step) -> u128 {
