@@ -2,6 +2,7 @@
 
 use moonquake_clock::{DeadlineId, Domain, Rule, Rules, Span};
 use moonquake_faults::{Profile, Quirk, Quirks};
+use std::collections::BTreeMap;
 
 /// How a master behaves.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +109,18 @@ pub enum ConfigError {
 }
 
 impl MasterConfig {
+    /// Sets several flags and checks the whole as the constructor does.
+    ///
+    /// # Errors
+    /// When a flag is unknown or not supported, a value does not fit, or the whole is refused.
+    pub fn with_flags(mut self, flags: &BTreeMap<String, String>) -> Result<MasterConfig, ConfigError> {
+        for (name, value) in flags {
+            self.apply_flag(name, value)?;
+        }
+        self.validate()?;
+        Ok(self)
+    }
+
     /// What upstream's constructor demands.
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         if self.release <= self.discard {

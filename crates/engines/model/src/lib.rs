@@ -20,7 +20,7 @@ pub struct ModelEngine;
 /// When a flag of the plan is unknown to this master.
 pub fn master_config(plan: &Plan, options: &RunOptions) -> Result<MasterConfig, EngineError> {
     let timeouts = &plan.world.timeouts;
-    let mut config = MasterConfig {
+    let config = MasterConfig {
         lease: timeouts.lease,
         soft_pin: timeouts.soft_pin,
         discard: timeouts.discard,
@@ -30,12 +30,9 @@ pub fn master_config(plan: &Plan, options: &RunOptions) -> Result<MasterConfig, 
         rules: options.rules.clone(),
         ..MasterConfig::default()
     };
-    for (name, value) in &plan.world.flags {
-        config
-            .apply_flag(name, value)
-            .map_err(|error| EngineError::Unsupported(error.to_string()))?;
-    }
-    Ok(config)
+    config
+        .with_flags(&plan.world.flags)
+        .map_err(|error| EngineError::Unsupported(error.to_string()))
 }
 
 impl Engine for ModelEngine {
@@ -45,8 +42,10 @@ impl Engine for ModelEngine {
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
         let options = RunOptions::new(moonquake_faults::Profile::Upstream);
-        moonquake_stage::unsupported(plan)
-            .or_else(|| master_config(plan, &options).err().map(|error| error.to_string()))
+        moonquake_stage::unsupported(plan).or_else(|| match master_config(plan, &options) {
+            Err(EngineError::Unsupported(why)) => Some(why),
+            _ => None,
+        })
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {

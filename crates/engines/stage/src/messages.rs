@@ -74,7 +74,7 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn deliver_message(&mut self, id: u64) -> Staged<()> {
-        if self.response_phase(id, true)? {
+        if self.arriving(id)? {
             return Ok(());
         }
         let delivery = self.ports.deliver(id)?;
@@ -82,29 +82,32 @@ impl<P: Ports> Stage<'_, P> {
         let Some(answer) = delivery.answer else {
             return self.fail_message(id, RpcFailure::Failed);
         };
-        self.response_phase(id, false)?;
-        self.answer(id, answer)
+        // It has left the network before anything strikes at this phase.
+        let Some(message) = self.messages.remove(&id) else {
+            return Ok(());
+        };
+        if let Some(phase) = message.phases.response {
+            self.actor_phase(phase, &message.actor, message.op, Some(id), None)?;
+        }
+        match message.waiter {
+            Some(running) => self.tell(running, Happened::Answered(answer)),
+            None => Ok(()),
+        }
     }
 
-    /// The phase of an arriving response: first what the network does to it, then what is done to actors. Says
-    /// whether the response goes no further now.
-    fn response_phase(&mut self, id: u64, network: bool) -> Staged<bool> {
+    /// The phase of an arriving response, as the network sees it. Says whether the response goes no further now.
+    fn arriving(&mut self, id: u64) -> Staged<bool> {
         let Some(message) = self.messages.get_mut(&id) else {
             return Ok(true);
         };
         let Some(phase) = message.phases.response else {
             return Ok(false);
         };
-        if network {
-            if std::mem::replace(&mut message.response_phase_done, true) {
-                return Ok(false);
-            }
-            let (actor, op) = (message.actor.clone(), message.op);
-            return self.network_phase(phase, &actor, op, Some(id), None);
+        if std::mem::replace(&mut message.response_phase_done, true) {
+            return Ok(false);
         }
         let (actor, op) = (message.actor.clone(), message.op);
-        self.actor_phase(phase, &actor, op, Some(id), None)?;
-        Ok(false)
+        self.network_phase(phase, &actor, op, Some(id), None)
     }
 
     /// Hands an answer to whoever waits for it.

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// All segments of a world together: they are real memory.
 const MOST_SEGMENT_BYTES: u64 = 16 << 30;
+/// What one instant may lie ahead: a week, which is 604,800 pings of each node.
+const MOST_TIME: Span = Span::from_secs(7 * 24 * 3_600);
 /// One payload: it is made, moved and looked at byte by byte.
 const MOST_PAYLOAD_BYTES: u64 = 1 << 30;
 
@@ -51,6 +53,8 @@ impl Rules<'_, '_> {
     /// Repetitions and payload parts must come to an end that somebody can wait for.
     fn bounds(&self, problems: &mut Problems) {
         self.memory(problems);
+        self.bystander(problems);
+        self.far(problems);
         let mut total = 0_u128;
         for step in &self.plan.steps {
             let own = self.repetitions(step);
@@ -110,6 +114,50 @@ impl Rules<'_, '_> {
                     self.names.steps[step.index].table.value_span("size"),
                     format!("at most {}", words::size(MOST_PAYLOAD_BYTES)),
                     "scale segments and objects down together; the store behaves the same",
+                );
+            }
+        }
+    }
+
+    /// What strikes a message or a stream strikes one of its ends: the client of the operation, a node or the master.
+    fn bystander(&self, problems: &mut Problems) {
+        let Plan { fault, steps, .. } = self.plan;
+        let (Trigger::At { of: Some(step), .. }, Some(action)) = (&fault.trigger, &fault.action) else {
+            return;
+        };
+        let on_the_way = !matches!(
+            action,
+            Action::Kill | Action::Freeze | Action::Restart(_) | Action::ClockStep { .. }
+        );
+        let who = steps[*step].operation().and_then(|action| action.who.as_deref());
+        let is_client = self.plan.world.clients.contains(&fault.target);
+        if on_the_way && is_client && who != Some(fault.target.as_str()) {
+            problems.add(
+                ProblemKind::Fault,
+                format!("`{}` has no part in the operation of this step", fault.target),
+                self.fault.value_span("target"),
+                format!("the step is done by `{}`", who.unwrap_or("nobody")),
+                "name the client of the operation, a node or `master`",
+            );
+        }
+    }
+
+    /// Every second of a timeline has its pings: it must come to an end that somebody can wait for.
+    fn far(&self, problems: &mut Problems) {
+        for step in &self.plan.steps {
+            let instants = step.at.iter().chain(&step.until);
+            let terms = instants.filter_map(|instant| offset_ns(&instant.terms, &self.plan.world.timeouts));
+            let within = match &step.what {
+                What::Await { within, .. } => i128::from(within.ns),
+                _ => 0,
+            };
+            if terms.chain([within]).any(|ns| ns > i128::from(MOST_TIME.ns)) {
+                problems.add(
+                    ProblemKind::Time,
+                    "this step takes the timeline too far".to_owned(),
+                    self.span(step.index),
+                    format!("at most {MOST_TIME} at a time"),
+                    "use shorter timeouts; the store behaves the same",
                 );
             }
         }

@@ -170,6 +170,9 @@ impl Links {
     }
 
     pub(crate) fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        if !self.carried.contains_key(&message) {
+            return Ok(Vec::new());
+        }
         let (link, id) = self.link(message)?;
         let _delivery = link.cut(id).map_err(PortError::new)?;
         let seen = self.seen(message);

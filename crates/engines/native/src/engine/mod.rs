@@ -9,8 +9,9 @@ use crate::process::{MasterProcess, ProcessError, Release, StartOptions};
 use moonquake_clock::Span;
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
+use moonquake_master::MasterConfig;
 use moonquake_net::Net;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions, Step};
 use ports::RealPorts;
 use std::collections::BTreeMap;
 
@@ -98,7 +99,31 @@ fn flags(plan: &Plan) -> Result<BTreeMap<String, String>, String> {
         whole("release", timeouts.release, S, "s")?,
     );
     set("client_ttl", whole("client_ttl", timeouts.client_ttl, S, "s")?);
+    // The model of the master knows which flags base mode has and what its constructor refuses.
+    let config = MasterConfig {
+        soft_pin: timeouts.soft_pin,
+        discard: timeouts.discard,
+        release: timeouts.release,
+        ..MasterConfig::default()
+    };
+    config
+        .with_flags(&plan.world.flags)
+        .map_err(|error| error.to_string())?;
     Ok(flags)
+}
+
+/// The master's admin endpoint lists keys line by line and takes several of them with commas between.
+fn unlistable(plan: &Plan) -> Option<String> {
+    let keys = plan
+        .steps
+        .iter()
+        .filter_map(Step::operation)
+        .flat_map(|action| action.key.iter().chain(&action.keys));
+    let odd = |key: &&String| key.contains([',', '\n', '\r']);
+    let key = keys.into_iter().find(odd)?;
+    Some(format!(
+        "the observer cannot tell the key {key:?}: it has a comma or a line break"
+    ))
 }
 
 impl Engine for MasterEngine {
@@ -110,6 +135,7 @@ impl Engine for MasterEngine {
         unavailable()
             .or_else(|| moonquake_stage::unsupported(plan))
             .or_else(|| flags(plan).err())
+            .or_else(|| unlistable(plan))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {
