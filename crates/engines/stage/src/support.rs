@@ -35,8 +35,8 @@ pub fn unsupported(plan: &Plan) -> Option<String> {
     let verbs = plan.steps.iter().find_map(|step| match &step.what {
         What::Do(action) => match action.verb {
             Verb::BatchPut | Verb::BatchUpsert | Verb::BatchGet => Some(format!(
-                "no words for {:?} yet (step {})",
-                action.verb,
+                "no words for {} yet (step {})",
+                action.verb.name(),
                 step.index + 1
             )),
             Verb::Rpc(rpc) if !RPCS.contains(&rpc) => Some(format!(
