@@ -160,20 +160,3 @@ fn model_every_expectation_can_fail() {
     }
     assert!(tried > 300, "only {tried} wrong expectations were tried");
 }
-
-#[test]
-fn real_a_claimed_injection_is_not_reproduced() {
-    if let Some(why) = moonquake_native::unavailable() {
-        eprintln!("not looked at: {why}");
-        return;
-    }
-    for plan in plans() {
-        let options = RunOptions {
-            claim_only: true,
-            ..RunOptions::new(Profile::Upstream)
-        };
-        let evidence = moonquake_tests::run(EngineKind::Master, &plan, &options).unwrap();
-        let judgement = judge(&plan, &evidence, Profile::Upstream, EngineKind::Master);
-        assert_eq!(judgement.verdict, Verdict::NotReproduced, "{}", plan.id);
-    }
-}

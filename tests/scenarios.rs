@@ -7,8 +7,8 @@ use moonquake_faults::Profile;
 use moonquake_judge::judge;
 use moonquake_native::MasterEngine;
 use moonquake_report::{Postmortem, markdown};
-use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions};
-use moonquake_tests::{plan_of, run, scenario_files, short_name};
+use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions, Verdict};
+use moonquake_tests::{plan_of, plans, run, scenario_files, scenarios_folder, short_name};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +21,14 @@ fn main() -> ExitCode {
         }
         trials.push(on_master(&name, file));
     }
+    trials.push(real(
+        "real_law::a_claimed_injection_is_not_reproduced",
+        claimed_only,
+    ));
+    trials.push(real(
+        "real_readme::its_report_is_what_the_master_gives",
+        readme_report,
+    ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -48,6 +56,47 @@ fn on_master(name: &str, file: PathBuf) -> Trial {
     })
     .with_ignored_flag(why.is_some())
     .with_kind(kind)
+}
+
+/// A test of the real master that belongs to no scenario.
+fn real(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
+    let why = moonquake_native::unavailable();
+    let kind = why.clone().unwrap_or_else(|| "master".to_owned());
+    Trial::test(name, test)
+        .with_ignored_flag(why.is_some())
+        .with_kind(kind)
+}
+
+/// The first law on the real master: what is claimed and not made is not reproduced.
+fn claimed_only() -> Result<(), Failed> {
+    for plan in plans() {
+        let options = RunOptions {
+            claim_only: true,
+            ..RunOptions::new(Profile::Upstream)
+        };
+        let evidence = run(EngineKind::Master, &plan, &options)?;
+        let judgement = judge(&plan, &evidence, Profile::Upstream, EngineKind::Master);
+        if judgement.verdict != Verdict::NotReproduced {
+            return Err(format!("{} came out as {}", plan.id, judgement.verdict).into());
+        }
+    }
+    Ok(())
+}
+
+/// The report that the README shows is the one that the unmodified master gives.
+fn readme_report() -> Result<(), Failed> {
+    const NAME: &str = "clock/master-steps-forward-in-a-lease.scenario.toml";
+    let folder = scenarios_folder();
+    let plan = plan_of(&folder.join(NAME));
+    let replay = format!("moonquake run {} --engine master --profile upstream", plan.path);
+    let evidence = held(&plan, EngineKind::Master, Profile::Upstream)?;
+    let judgement = judge(&plan, &evidence, Profile::Upstream, EngineKind::Master);
+    let fresh = Postmortem::new(&plan, &evidence, &judgement, &replay).map_err(|error| error.to_string())?;
+    let shown = std::fs::read_to_string(folder.join("../fixtures/reports/clock-master-steps-forward.md"))?;
+    if markdown(&fresh) == shown {
+        return Ok(());
+    }
+    Err(format!("renew fixtures/reports/clock-master-steps-forward.md with `{replay} --report DIR`").into())
 }
 
 /// At listing a file that does not parse is no reason to stop: its test fails and tells why.

@@ -36,7 +36,7 @@ const EXAMPLES: &str = "\
 Examples:
   moonquake run                               every scenario on the model
   moonquake run lease --engine model,master   those with `lease` in their id, on both engines
-  moonquake explain lease/boundary            what a scenario does, with every instant resolved
+  moonquake explain lease/remove-at           what a scenario does, with every instant resolved
   moonquake doctor                            which engines can be had here, and what to do about the others
 
 Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,

@@ -189,12 +189,24 @@ fn buffer_line(postmortem: &Postmortem) -> String {
                 (Touched::No, _) if postmortem.verdict == Verdict::NotReproduced => {
                     format!("{name} unknown, since the fault was not reproduced")
                 }
-                (Touched::No, Some(first)) => format!("{name} {answer} ({})", links(first.events())),
+                (Touched::No, Some(first)) => {
+                    let others = not_late(watched.by_others.len());
+                    format!("{name} {answer}{others} ({})", links(first.events()))
+                }
                 (_, None) => format!("{name} {answer}"),
             }
         })
         .collect();
     parts.join("; ")
+}
+
+/// That others used the bytes rightly after the fault is no late access, and a reader wants to know it.
+fn not_late(by_others: usize) -> String {
+    match by_others {
+        0 => String::new(),
+        1 => ", not by the failed operation; 1 access by another".to_owned(),
+        some => format!(", not by the failed operation; {some} accesses by others"),
+    }
 }
 
 /// The answer in bold where it is not the quiet one.

@@ -50,7 +50,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   moonquake run                                 every scenario on the model
-  moonquake run lease/boundary                  one, by its id
+  moonquake run lease/remove-at-the-boundary    one, by its id
   moonquake run 'crash/*' --engine model,master a group, on the model and on the real master
   moonquake run mine.scenario.toml --profile upstream,strict
   moonquake run --format json | jq .summary
