@@ -1,8 +1,9 @@
 //! The laws that make green mean something.
 //!
-//! 1. An injection that is claimed and not made is never taken for made.
-//! 2. Every expectation can fail.
-//! 3. Every comparison of the deadline table, flipped, is noticed; every quirk, alone, is noticed.
+//! 1. An injection that is claimed and not made is never taken for made (on the real master: see `scenarios.rs`).
+//! 2. Every expectation that names a code, a payload, a count or a check can fail. `untouched` is shown by the quirks.
+//! 3. Every comparison of the deadline table, strict for inclusive, is noticed, but for the soft pin, which no scenario
+//!    reaches yet; every quirk, alone, is noticed.
 
 use moonquake_clock::{DEADLINES, DeadlineId, Rules};
 use moonquake_faults::{Profile, QUIRKS, Quirks};

@@ -53,6 +53,7 @@ fn main() -> Result<(), ProcessError> {
 
     let before = master.cpu_time()?;
     let started = Instant::now();
+    // The measurement is of real time in which nothing happens.
     std::thread::sleep(IDLE);
     let share = (master.cpu_time()? - before).as_secs_f64() / started.elapsed().as_secs_f64();
     println!(
