@@ -40,10 +40,10 @@ fn has_bytes(view: &View<'_>, op: Op) -> bool {
         || view.frames_of(op).any(|frame| !frame.ranges.is_empty())
 }
 
-type Failed = BTreeMap<Op, (Pos, String)>;
+pub(crate) type Failed = BTreeMap<Op, (Pos, String)>;
 
 /// The operations that told of a failure, or whose actor died under them, and where.
-fn failed(view: &View<'_>) -> Failed {
+pub(crate) fn failed(view: &View<'_>) -> Failed {
     let mut failed = Failed::new();
     for op in view.runs.keys().copied() {
         let Some(action) = view.action(op) else { continue };
@@ -127,7 +127,7 @@ fn unseen(view: &View<'_>, name: &str, from: Pos) -> Touched {
 }
 
 /// Accesses to a name, in order: what the witness saw, and parts of payloads that the owner saw and the witness did not.
-fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
+pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
     let mut all: Vec<(Pos, Touch)> = accesses(view, name)
         .filter_map(|(pos, op)| match view.events[pos].kind {
             Kind::Access { write, from, to, .. } => Some((pos, touch(view, pos, op, write, from, to))),

@@ -16,12 +16,14 @@ mod judgement;
 mod lease;
 mod outcome;
 mod proof;
+mod regions;
 mod rpc;
 mod view;
 
 pub use cited::Cited;
 pub use invariant::INVARIANTS;
 pub use judgement::{BufferAnswer, Claim, Finding, Judgement, NameAnswer, Proof, Status, Touch, Touched};
+pub use regions::{Epoch, NOBODY, Place, RegionAccess, regions};
 
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;

@@ -7,5 +7,6 @@ mod invariants;
 mod near_misses;
 mod phases;
 mod proofs;
+mod regions;
 mod telling;
 mod verdicts;

@@ -5,7 +5,7 @@ use crate::telling::{MIB, Story, failed, range, scenario_in};
 use moonquake_clock::Span;
 use moonquake_evidence::{EventId, Evidence};
 use moonquake_faults::Profile;
-use moonquake_judge::{Cited, Judgement, Touched, judge};
+use moonquake_judge::{Cited, Judgement, Touched, judge, regions};
 use moonquake_scenario::{EngineKind, Plan, Verdict, VerdictLine};
 use proptest::prelude::*;
 
@@ -316,5 +316,26 @@ proptest! {
         cites_only_what_exists(&judgement, &evidence);
         prop_assert_eq!(judgement.proof.proven, judgement.proof.missing.is_empty() && !evidence.events.is_empty());
         prop_assert_eq!(judgement.verdict == Verdict::NotReproduced, !judgement.proof.proven);
+    }
+
+    #[test]
+    fn no_record_breaks_the_bytes_lane((plan, evidence) in damaged()) {
+        for place in regions(&plan, &evidence) {
+            let position = |id: EventId| evidence.events.iter().position(|event| event.id == id);
+            let mut last = None;
+            for (epoch, number) in place.epochs.iter().zip(1..) {
+                prop_assert_eq!(epoch.number, number);
+                prop_assert!(epoch.from <= epoch.to && epoch.to <= place.size);
+                let since = position(epoch.since.1);
+                prop_assert!(since.is_some() && since >= last);
+                prop_assert!(epoch.until.is_none_or(|until| position(until.1) >= since));
+                prop_assert!(epoch.readable_at.is_none_or(|at| position(at.1) >= since));
+                for access in &epoch.accesses {
+                    prop_assert!(epoch.from <= access.from && access.from <= access.to && access.to <= epoch.to);
+                    prop_assert!(position(access.id).is_some());
+                }
+                last = since;
+            }
+        }
     }
 }

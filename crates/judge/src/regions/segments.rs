@@ -1,0 +1,337 @@
+//! The epochs of the segments' ranges.
+
+use super::{NOBODY, Place, RegionAccess, Tenure, place};
+use crate::attempts::{Attempt, Attempts, Fate};
+use crate::buffer::Failed;
+use crate::lease;
+use crate::rpc;
+use crate::view::{Landed, Pos, View};
+use moonquake_evidence::{Leg, Op, Range};
+use moonquake_scenario::Verb;
+use std::collections::BTreeSet;
+
+/// One place for each segment whose bytes were handed out.
+pub(super) fn places(view: &View<'_>, failed: &Failed) -> Vec<Place> {
+    let attempts = Attempts::of(view);
+    let mut owned = grants(view, &attempts);
+    end_where_handed_out_again(&mut owned);
+    let names: BTreeSet<&str> = owned
+        .iter()
+        .map(|(range, _)| range.segment.as_str())
+        .chain(view.landed().iter().map(|landed| landed.range.segment.as_str()))
+        .collect();
+    let mut places = Vec::new();
+    for name in names {
+        let here = owned.iter().filter(|(range, _)| range.segment == name);
+        let mut tenures: Vec<Tenure> = here.map(|(_, tenure)| tenure.clone()).collect();
+        let gaps = gaps(&tenures);
+        tenures.extend(gaps);
+        tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+        for landed in view.landed() {
+            if landed.range.segment == name {
+                access(view, &attempts, failed, &mut tenures, &landed);
+            }
+        }
+        places.push(place(view, name, size_of(view, name, &tenures), tenures));
+    }
+    places
+}
+
+/// The capacity of a segment: of its node's in the plan, or as the master's state shows it.
+fn size_of(view: &View<'_>, name: &str, tenures: &[Tenure]) -> u64 {
+    let planned = view.plan.world.segments.iter().find(|(node, _)| node == name);
+    let planned = planned.map(|(_, size)| *size);
+    let seen = view
+        .states
+        .iter()
+        .find_map(|(_, state)| state.segments.get(name).copied());
+    let used = tenures.iter().map(|tenure| tenure.to).max().unwrap_or(0);
+    planned.or(seen).unwrap_or(0).max(used)
+}
+
+/// What was handed out, in order: to writes of keys, and as targets of copies.
+fn grants(view: &View<'_>, attempts: &Attempts) -> Vec<(Range, Tenure)> {
+    let mut all: Vec<(Range, Tenure)> = Vec::new();
+    for attempt in &attempts.all {
+        for range in &attempt.ranges {
+            all.push((range.clone(), granted(view, attempt, range)));
+        }
+    }
+    for frame in &view.frames {
+        let copies = frame.leg == Leg::RequestHandled && rpc::is_replication_start(frame.rpc);
+        for range in frame.ranges.iter().filter(|_| copies && frame.code == Some("ok")) {
+            // The answer names the source too, which has its epoch already.
+            if !all.iter().any(|(known, tenure)| {
+                known == range
+                    && tenure.since <= frame.pos
+                    && tenure.until.is_none_or(|until| until > frame.pos)
+            }) {
+                let key = frame.key.unwrap_or("a key");
+                let owner = owner(
+                    view,
+                    &format!("copy of {key}"),
+                    &frame.event.actor,
+                    frame.event.op,
+                );
+                all.push((range.clone(), tenure(range, owner, frame.event.op, frame.pos)));
+            }
+        }
+    }
+    all.sort_by_key(|(_, tenure)| tenure.since);
+    all
+}
+
+fn tenure(range: &Range, owner: String, op: Option<Op>, since: Pos) -> Tenure {
+    Tenure {
+        from: range.offset,
+        to: range.offset.saturating_add(range.size),
+        owner,
+        op,
+        since,
+        until: None,
+        readable: None,
+        accesses: Vec::new(),
+    }
+}
+
+fn owner(view: &View<'_>, key: &str, client: &str, op: Option<Op>) -> String {
+    let op = op
+        .map(|op| format!(" ({})", view.op_name(op)))
+        .unwrap_or_default();
+    format!("{key} by {client}{op}")
+}
+
+fn granted(view: &View<'_>, attempt: &Attempt, range: &Range) -> Tenure {
+    let owner = owner(view, &attempt.key, &attempt.client, attempt.op);
+    let mut tenure = tenure(range, owner, attempt.op, attempt.start);
+    let (ended, completed) = match attempt.fate {
+        Some(Fate::Completed(at)) => (None, Some(at)),
+        Some(Fate::Revoked(at) | Fate::Preempted(at)) => (Some(at), None),
+        None => (None, None),
+    };
+    tenure.readable = completed.filter(|at| *at > attempt.start);
+    let vanished = completed.and_then(|at| {
+        let state = view.states.iter().find(|(pos, state)| {
+            let shown = state
+                .keys
+                .get(&attempt.key)
+                .is_some_and(|ranges| ranges.contains(range));
+            *pos > at && !shown
+        });
+        state.map(|(pos, _)| *pos)
+    });
+    let unmounted = view
+        .states
+        .iter()
+        .find(|(pos, state)| *pos > attempt.start && !state.segments.contains_key(&range.segment));
+    tenure.until = [
+        ended,
+        attempt.removed,
+        attempt.replaced,
+        attempt.lost,
+        vanished,
+        unmounted.map(|(pos, _)| *pos),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|at| *at > attempt.start)
+    .min();
+    if tenure
+        .readable
+        .is_some_and(|at| tenure.until.is_some_and(|until| until < at))
+    {
+        tenure.readable = None;
+    }
+    tenure
+}
+
+/// A range that is handed out again has no other owner any more, whatever nobody saw of it.
+fn end_where_handed_out_again(owned: &mut [(Range, Tenure)]) {
+    for index in 0..owned.len() {
+        let (range, since) = (owned[index].0.clone(), owned[index].1.since);
+        let next = owned
+            .iter()
+            .find(|(other, tenure)| tenure.since > since && other.overlaps(&range));
+        let next = next.map(|(_, tenure)| tenure.since);
+        let tenure = &mut owned[index].1;
+        tenure.until = [tenure.until, next].into_iter().flatten().min();
+    }
+}
+
+/// The stretches between two owners.
+fn gaps(owned: &[Tenure]) -> Vec<Tenure> {
+    let mut gaps = Vec::new();
+    for tenure in owned {
+        let Some(ended) = tenure.until else { continue };
+        let later = || owned.iter().filter(|other| other.since >= ended);
+        let inside = |edge: &u64| tenure.from < *edge && *edge < tenure.to;
+        let mut edges: Vec<u64> = later()
+            .flat_map(|other| [other.from, other.to])
+            .filter(inside)
+            .collect();
+        edges.extend([tenure.from, tenure.to]);
+        edges.sort_unstable();
+        edges.dedup();
+        let mut pieces: Vec<(u64, u64, Option<Pos>)> = Vec::new();
+        for edge in edges.windows(2) {
+            let (from, to) = (edge[0], edge[1]);
+            let next = later()
+                .filter(|other| other.overlaps(from, to))
+                .map(|other| other.since)
+                .min();
+            match pieces.last_mut() {
+                Some((_, end, until)) if *end == from && *until == next => *end = to,
+                _ => pieces.push((from, to, next)),
+            }
+        }
+        gaps.extend(
+            pieces
+                .into_iter()
+                .filter(|(.., next)| *next != Some(ended))
+                .map(|(from, to, next)| Tenure {
+                    from,
+                    to,
+                    owner: NOBODY.to_owned(),
+                    op: None,
+                    since: ended,
+                    until: next,
+                    readable: None,
+                    accesses: Vec::new(),
+                }),
+        );
+    }
+    gaps
+}
+
+/// Enters a part of a payload into every epoch that it touched.
+fn access(
+    view: &View<'_>,
+    attempts: &Attempts,
+    failed: &Failed,
+    tenures: &mut [Tenure],
+    landed: &Landed<'_>,
+) {
+    let (from, to) = (
+        landed.range.offset,
+        landed.range.offset.saturating_add(landed.range.size),
+    );
+    let op = landed.event.op;
+    let after_failure = op
+        .and_then(|op| failed.get(&op))
+        .is_some_and(|(end, _)| landed.pos > *end);
+    let rightful = if landed.write {
+        writer(view, attempts, landed)
+    } else {
+        told(view, tenures, landed)
+    };
+    let leased = !landed.write && lease_lives(view, landed);
+    for tenure in tenures
+        .iter_mut()
+        .filter(|tenure| tenure.covers(landed.pos) && tenure.overlaps(from, to))
+    {
+        let own = rightful == Some(tenure.since) || (leased && tenure.owner == NOBODY);
+        tenure.accesses.push(RegionAccess {
+            who: landed.event.actor.clone(),
+            op,
+            write: landed.write,
+            from: from.max(tenure.from),
+            to: to.min(tenure.to),
+            at: landed.event.at,
+            id: landed.event.id,
+            late: after_failure || !own,
+        });
+    }
+}
+
+/// Where the epoch began that a writer was given: that of its own attempt, or of the session that it writes for.
+fn writer(view: &View<'_>, attempts: &Attempts, landed: &Landed<'_>) -> Option<Pos> {
+    let op = landed.event.op?;
+    let before = || {
+        attempts
+            .all
+            .iter()
+            .rev()
+            .filter(|attempt| attempt.start < landed.pos)
+    };
+    let own = before().find(|attempt| attempt.op == Some(op) && attempt.overlaps(landed.range));
+    if let Some(own) = own {
+        return Some(own.start);
+    }
+    let action = view.action(op).filter(|action| action.verb == Verb::PutWrite)?;
+    let session = match action.use_step {
+        Some(step) => u32::try_from(step).ok(),
+        None => before()
+            .filter(|attempt| Some(attempt.client.as_str()) == action.who.as_deref())
+            .filter_map(|attempt| attempt.op.map(|op| op.step))
+            .max(),
+    };
+    before()
+        .find(|attempt| attempt.op.map(|op| op.step) == session && attempt.overlaps(landed.range))
+        .map(|attempt| attempt.start)
+}
+
+/// Where the epoch began that a reader was told of: the one that lasted when its query was handled.
+fn told(view: &View<'_>, tenures: &[Tenure], landed: &Landed<'_>) -> Option<Pos> {
+    let (from, to) = (
+        landed.range.offset,
+        landed.range.offset.saturating_add(landed.range.size),
+    );
+    let leases = lease::told_to(view, landed.event.op?);
+    let told = leases
+        .iter()
+        .filter(|told| told.granted < landed.pos)
+        .max_by_key(|told| told.granted)?;
+    let there = tenures
+        .iter()
+        .find(|tenure| tenure.owner != NOBODY && tenure.covers(told.granted) && tenure.overlaps(from, to));
+    there.map(|tenure| tenure.since)
+}
+
+/// Whether a lease that the reader was told still lives: nobody owns such bytes, and it may read them.
+fn lease_lives(view: &View<'_>, landed: &Landed<'_>) -> bool {
+    let leases = landed
+        .event
+        .op
+        .map(|op| lease::told_to(view, op))
+        .unwrap_or_default();
+    leases.iter().any(|told| {
+        landed.event.at < told.until && told.ranges.iter().any(|range| range.overlaps(landed.range))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(from: u64, to: u64, since: Pos, until: Option<Pos>) -> Tenure {
+        Tenure {
+            until,
+            ..tenure(
+                &Range {
+                    segment: "n1".into(),
+                    offset: from,
+                    size: to - from,
+                },
+                format!("from {since}"),
+                None,
+                since,
+            )
+        }
+    }
+
+    #[test]
+    fn memory_between_two_owners_is_nobodys() {
+        // [0, 8) ends at 5; its first half is handed out at 7, the second never again.
+        let gaps = gaps(&[owned(0, 8, 1, Some(5)), owned(0, 4, 7, None)]);
+        let seen: Vec<_> = gaps
+            .iter()
+            .map(|gap| (gap.from, gap.to, gap.since, gap.until))
+            .collect();
+        assert_eq!(seen, [(0, 4, 5, Some(7)), (4, 8, 5, None)]);
+    }
+
+    #[test]
+    fn memory_that_is_handed_over_at_once_is_never_nobodys() {
+        assert!(gaps(&[owned(0, 8, 1, Some(5)), owned(0, 8, 5, None)]).is_empty());
+    }
+}
