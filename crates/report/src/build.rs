@@ -3,10 +3,10 @@
 use crate::cite::{Citer, joined};
 use crate::project::Projection;
 use crate::timeline::{Context, rows};
-use crate::words::{fault_in_words, step_name};
+use crate::words::{fault_in_a_sentence, fault_in_words, step_name};
 use crate::{
-    Before, BufferAnswer, Cites, Claim, Expectation, FileClaim, Injected, Invariant, Postmortem, Proof,
-    ReportError, Run, SCHEMA, Scenario, Touched, Watched, project,
+    Before, BufferAnswer, Cites, Claim, Expectation, FileClaim, Injected, Invariant, Lanes, Postmortem,
+    Proof, ReportError, Run, SCHEMA, Scenario, Touched, Watched, lanes, project,
 };
 use moonquake_evidence::{Event, EventId, Evidence, Kind, Op};
 use moonquake_faults::Dimension;
@@ -89,6 +89,7 @@ fn build(
         baseline: maker.before(injection),
         injected: Injected {
             planned: fault_in_words(plan),
+            story: fault_in_a_sentence(plan),
             told: match &judgement.proof.claimed {
                 Some(told) => Some(maker.cited(told)?),
                 None => None,
@@ -102,6 +103,7 @@ fn build(
         expectations,
         invariants,
         fault_at_ns: injection.map(|event| event.at.ns),
+        lanes: Lanes::default(),
         timeline: Vec::new(),
         replay: replay.to_owned(),
     };
@@ -120,6 +122,7 @@ fn build(
         show_clocks: plan.fault.dimension == Dimension::Clock,
     };
     postmortem.timeline = rows(evidence, &context);
+    postmortem.lanes = lanes::lanes(plan, evidence, &postmortem.timeline, &context.fails);
     Ok(postmortem)
 }
 

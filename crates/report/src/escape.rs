@@ -75,6 +75,26 @@ pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
     }
 }
 
+/// Where a reference leads, if it is plainly `owner/repo#n` or an `https` address.
+pub(crate) fn target(see: &str) -> Option<String> {
+    let plain = |text: &str, more: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    if let Some(rest) = see.strip_prefix("https://") {
+        return plain(rest, "-._~/#?=&%+:").then(|| see.to_owned());
+    }
+    let (repository, number) = see.split_once('#')?;
+    let (owner, name) = repository.split_once('/')?;
+    let is_issue = plain(owner, "-")
+        && plain(name, "-._")
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_issue.then(|| format!("https://github.com/{repository}/issues/{number}"))
+}
+
 fn escape(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len() + 8);
@@ -109,7 +129,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Characters that a reader cannot see, or that turn the direction of the text around them.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,7 +1,7 @@
 //! The postmortem of one run: what was injected, what was expected, what was seen, and what to do about it.
 //!
 //! [`Postmortem::new`] puts plan, evidence and judgement together; every form is made from that and nothing else, one
-//! file a form: [`markdown`], [`json`]. A [`Claim`] cannot be made without events, and not with events that are not in
+//! file a form: [`markdown`], [`json`], [`html`]. A [`Claim`] cannot be made without events, and not with events that are not in
 //! the evidence, so a report cannot say what nobody saw.
 //!
 //! All times here are times of the timeline, which the harness steers. A measured figure would need a type and a table
@@ -10,6 +10,8 @@
 mod build;
 mod cite;
 mod escape;
+pub mod html;
+mod lanes;
 mod markdown;
 mod model;
 mod project;
@@ -18,6 +20,10 @@ mod timeline;
 mod words;
 
 pub use cite::{Cites, Claim, ReportError};
+pub use lanes::{
+    ActorLane, Change, DeadlineLine, Epoch, FaultLine, Lanes, Message, Operation, PlaceLane, Point,
+    RegionAccess, Role, Stretch, Transfer,
+};
 pub use markdown::markdown;
 pub use model::{
     Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, Postmortem, Proof, Run, SCHEMA,

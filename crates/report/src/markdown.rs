@@ -142,7 +142,7 @@ fn held_line(postmortem: &Postmortem) -> String {
 }
 
 /// How many held, and what became of the rest: `10 of 11 expectations held, 1 failed`.
-fn tally(what: &str, statuses: impl Iterator<Item = Status>) -> String {
+pub(crate) fn tally(what: &str, statuses: impl Iterator<Item = Status>) -> String {
     let statuses: Vec<Status> = statuses.collect();
     let count = |wanted: Status| statuses.iter().filter(|status| **status == wanted).count();
     let held = count(Status::Held);
@@ -218,7 +218,7 @@ fn touched_word(touched: Touched) -> &'static str {
     }
 }
 
-fn counted(count: usize, one: &str) -> String {
+pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 {
         format!("1 {one}")
     } else {

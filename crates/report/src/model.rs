@@ -1,6 +1,6 @@
 //! What a postmortem says. This is the JSON form as it stands, and what every other form is made from.
 
-use crate::{Claim, Row};
+use crate::{Claim, Lanes, Row};
 use moonquake_evidence::Observer;
 use moonquake_judge::Status;
 use moonquake_scenario::Verdict;
@@ -43,6 +43,8 @@ pub struct Postmortem {
     pub invariants: Vec<Invariant>,
     /// The time of the injection from the start, in nanoseconds, if it took place.
     pub fault_at_ns: Option<u64>,
+    /// The run as lanes of time: actors and bytes.
+    pub lanes: Lanes,
     /// The evidence, row by row.
     pub timeline: Vec<Row>,
     /// The command that brings the same events back.
@@ -118,6 +120,8 @@ pub struct Before {
 pub struct Injected {
     /// The fault of the plan, in words. No claim: this is what was asked for.
     pub planned: String,
+    /// The same in a sentence for people who do not know the words of scenario files.
+    pub story: String,
     /// The injection, as the injector tells it.
     pub told: Option<Claim>,
 }

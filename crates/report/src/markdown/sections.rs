@@ -3,7 +3,7 @@
 use super::table::{Table, claim, item, links};
 use super::{bytes, column, counted, touched_word, verdict_word};
 use crate::cite::joined;
-use crate::escape::{code, inline, prose, sentence};
+use crate::escape::{code, inline, prose, sentence, target};
 use crate::{Claim, Postmortem, Touched};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
@@ -80,27 +80,10 @@ fn pairs(map: &std::collections::BTreeMap<String, String>) -> String {
 
 /// A link if it is plainly one, text otherwise.
 fn reference(see: &str) -> String {
-    let plain = |text: &str, more: &str| {
-        !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-    };
-    if let Some(rest) = see.strip_prefix("https://")
-        && plain(rest, "-._~/#?=&%+:")
-    {
-        return format!("[{}]({})", inline(see), see.replace('&', "&amp;"));
+    match target(see) {
+        Some(target) => format!("[{}]({})", inline(see), target.replace('&', "&amp;")),
+        None => inline(see),
     }
-    if let Some((repository, number)) = see.split_once('#')
-        && let Some((owner, name)) = repository.split_once('/')
-        && plain(owner, "-")
-        && plain(name, "-._")
-        && !number.is_empty()
-        && number.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        return format!("[{see}](https://github.com/{repository}/issues/{number})");
-    }
-    inline(see)
 }
 
 pub(super) fn what_happened(postmortem: &Postmortem) -> String {

@@ -3,6 +3,7 @@
 mod hostile;
 mod projection;
 mod reader;
+mod script;
 mod snapshots;
 mod support;
 mod timeline;

@@ -1,0 +1,208 @@
+//! The four columns, the proof, and the answer about the buffer.
+
+use super::text::{claim, inline, link, links, prose, sentence, time};
+use super::top::touched_look;
+use crate::{Claim, Postmortem, Touched, Watched};
+use maud::{Markup, html};
+use moonquake_scenario::Verdict;
+
+/// The most claims that a list spells out; the JSON form has all of them.
+const MAX_CLAIMS: usize = 8;
+
+/// Injected, expected, actual evidence, repair or degradation.
+pub(super) fn four(postmortem: &Postmortem) -> Markup {
+    let (look, ..) = super::top::verdict_look(postmortem.verdict);
+    html! {
+        section aria-labelledby="four-h" {
+            h2 id="four-h" { "What happened" }
+            div class="four" {
+                article class="card inj" { h3 { "Injected" } (injected(postmortem)) }
+                article class="card" { h3 { "Expected" } p { (column(&postmortem.expected)) } }
+                article class={ "card act " (look) } {
+                    h3 { "Actual evidence" }
+                    (list(&postmortem.actual))
+                }
+                article class="card rep" { h3 { "Repair or degradation" } p { (column(&postmortem.repair)) } }
+            }
+        }
+    }
+}
+
+fn injected(postmortem: &Postmortem) -> Markup {
+    html! {
+        p { (sentence(&postmortem.injected.planned)) }
+        p class="soft small" {
+            @match (&postmortem.injected.told, postmortem.fault_at_ns) {
+                (Some(told), Some(at)) => { "Told by the injector at " (time(at)) ", " (links(told.events())) }
+                (Some(told), None) => (claim(told)),
+                (None, _) => "No injection took place.",
+            }
+        }
+    }
+}
+
+/// A human column, or that the scenario leaves it empty.
+fn column(text: &str) -> Markup {
+    html! {
+        @if text.trim().is_empty() { span class="soft" { "The scenario does not say." } }
+        @else { (prose(text)) }
+    }
+}
+
+/// Claims as a list, the first of them at once and the rest on demand.
+fn list(claims: &[Claim]) -> Markup {
+    let (first, rest) = claims.split_at(claims.len().min(MAX_CLAIMS));
+    html! {
+        @if claims.is_empty() { p class="soft" { "Nothing was seen." } }
+        @else {
+            ul { @for one in first { li { (claim(one)) } } }
+            @if !rest.is_empty() {
+                details {
+                    summary { (rest.len()) " more" }
+                    ul { @for one in rest.iter().take(200) { li { (claim(one)) } } }
+                    @if rest.len() > 200 { p class="soft" { "The JSON form has all " (claims.len()) "." } }
+                }
+            }
+        }
+    }
+}
+
+/// What was proven, how, and by whom.
+pub(super) fn proof(postmortem: &Postmortem) -> Markup {
+    let proof = &postmortem.proof;
+    let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
+    html! {
+        section id="proof" class="card" aria-labelledby="proof-h" {
+            h3 id="proof-h" {
+                "Proof of the injection "
+                @if proof.proven { span class="tag s-ok" { "✓ proven" } }
+                @else { span class="tag s-unk" { "? not proven" } }
+            }
+            p {
+                @match (proof.proven, proof.missing.is_empty() && proof.seen.is_empty()) {
+                    (true, _) => { "Seen by " b { (by.join(" and ")) } ", not by the code that injects:" }
+                    (false, false) => "So this run says nothing about the store, whatever the tables below show:",
+                    (false, true) => "Nothing is proven: there is no evidence.",
+                }
+            }
+            ul {
+                @for missing in &proof.missing { li { b class="late" { "missing: " } (claim(missing)) } }
+                @for seen in &proof.seen { li { (claim(seen)) } }
+            }
+            (file_claim(postmortem))
+        }
+    }
+}
+
+fn file_claim(postmortem: &Postmortem) -> Markup {
+    let file = &postmortem.claim;
+    html! {
+        p {
+            @match file.is {
+                None => "The scenario claims nothing for this engine and profile.",
+                Some(is) => {
+                    "The scenario claims " b { (is.to_string()) }
+                    @if !file.violates.is_empty() { ", by " (codes(&file.violates)) }
+                    @if file.met { ": met." } @else { ": " b class="late" { "not met" } "." }
+                }
+            }
+            @if let Some(because) = file.because.as_deref().filter(|text| !text.trim().is_empty()) {
+                " Its reason: " (prose(because))
+            }
+        }
+        @if !file.failed_unclaimed.is_empty() {
+            p { "Failed, and the scenario does not say so: " (codes(&file.failed_unclaimed)) }
+        }
+        @if !file.claimed_unfailed.is_empty() {
+            p { "Claimed to fail, and did not: " (codes(&file.claimed_unfailed)) }
+        }
+    }
+}
+
+fn codes(names: &[String]) -> Markup {
+    html! {
+        @for (index, name) in names.iter().enumerate() {
+            @if index > 0 { ", " }
+            code { (inline(name)) }
+        }
+    }
+}
+
+/// Whether the buffers of the failed operations were still touched: who, when, which bytes, whose they were then.
+pub(super) fn buffer(postmortem: &Postmortem) -> Markup {
+    let answer = &postmortem.buffer;
+    html! {
+        section id="buffer" class="card" aria-labelledby="buffer-h" {
+            h3 id="buffer-h" { "Buffer after failure" }
+            @if answer.watched.is_empty() { p { "Nobody looked: no buffer is watched." } }
+            @for watched in &answer.watched { (of_one(postmortem, watched)) }
+            @if !answer.failures.is_empty() {
+                p class="small" {
+                    "Operations that failed or lost their actor: "
+                    @for (index, failure) in answer.failures.iter().take(MAX_CLAIMS).enumerate() {
+                        @if index > 0 { "; " }
+                        (claim(failure))
+                    }
+                    @if answer.failures.len() > MAX_CLAIMS { "; " (answer.failures.len() - MAX_CLAIMS) " more" }
+                }
+            }
+        }
+    }
+}
+
+fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
+    let not_reproduced = postmortem.verdict == Verdict::NotReproduced;
+    let (look, word) = touched_look(watched.touched);
+    let says = match watched.touched {
+        Touched::No if not_reproduced => "no access was seen, but the fault was not reproduced",
+        Touched::No => "it was not touched",
+        Touched::Yes => "it was touched",
+        Touched::CouldNotSee => "no access was seen, but not every kind could be",
+    };
+    html! {
+        p {
+            code { (inline(&watched.name)) } " "
+            span class={ "tag s-" (look) } { (word) } " " (says)
+            span class="soft" { ", counted from: " } (claim(&watched.since))
+        }
+        @if !watched.blind.is_empty() { p { "Nobody could see: " (inline(&watched.blind.join(", "))) } }
+        ul {
+            @for shown in watched.shown_by.iter().take(MAX_CLAIMS) {
+                li {
+                    @if watched.touched == Touched::Yes { span class="late" { "late: " } }
+                    (claim(shown))
+                    (owner_then(postmortem, shown))
+                }
+            }
+            @if watched.shown_by.len() > MAX_CLAIMS { li { (watched.shown_by.len() - MAX_CLAIMS) " more" } }
+        }
+        @if !watched.by_others.is_empty() {
+            details {
+                summary { (watched.by_others.len()) " not late, by operations that had not failed" }
+                ul { @for other in watched.by_others.iter().take(40) { li { (claim(other)) } } }
+                @if watched.by_others.len() > 40 { p class="soft" { "The JSON form has all of them." } }
+            }
+        }
+    }
+}
+
+/// Whose the bytes were that an access touched.
+fn owner_then(postmortem: &Postmortem, shown: &Claim) -> Markup {
+    let ids = shown.events().ids();
+    let epochs = postmortem
+        .lanes
+        .places
+        .iter()
+        .flat_map(|place| place.epochs.iter().map(move |epoch| (place, epoch)));
+    let hit =
+        epochs.flat_map(|(place, epoch)| epoch.accesses.iter().map(move |access| (place, epoch, access)));
+    let found = hit
+        .into_iter()
+        .find(|(.., access)| access.late && ids.contains(&access.at.event));
+    html! {
+        @if let Some((place, epoch, _)) = found {
+            "; those bytes of " code { (inline(&place.name)) } " then belonged to " b { (inline(&epoch.owner)) }
+            " since " (link(epoch.since.event))
+        }
+    }
+}

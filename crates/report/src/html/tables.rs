@@ -1,0 +1,159 @@
+//! Expectations, invariants, and who owned which bytes.
+
+use super::text::{inline, link, links, range, sentence, time};
+use crate::{Epoch, PlaceLane, Postmortem};
+use maud::{Markup, html};
+use moonquake_judge::Status;
+
+/// The most rows of a table; the JSON form has all of them.
+const MAX_ROWS: usize = 120;
+
+fn status(status: Status) -> Markup {
+    let (look, word) = match status {
+        Status::Held => ("ok", "✓ held"),
+        Status::Failed => ("bad", "✗ failed"),
+        Status::CouldNotSee => ("unk", "? could not see"),
+        Status::NotApplicable => ("na", "– not applicable"),
+    };
+    html! { span class={ "tag s-" (look) } { (word) } }
+}
+
+fn left_out(all: usize) -> Markup {
+    html! {
+        @if all > MAX_ROWS { p class="soft small" { (all - MAX_ROWS) " more rows are in the JSON form." } }
+    }
+}
+
+pub(super) fn expectations(postmortem: &Postmortem) -> Markup {
+    let rows = &postmortem.expectations;
+    html! {
+        section aria-labelledby="exp-h" {
+            h2 id="exp-h" { "Expectations" }
+            @if rows.is_empty() { p { "None was judged." } }
+            @else {
+                div class="box" {
+                    table class="stack" {
+                        thead { tr {
+                            th scope="col" { "Result" } th scope="col" { "Step" } th scope="col" { "When" }
+                            th scope="col" { "Expected" } th scope="col" { "Actual" } th scope="col" { "Events" }
+                        } }
+                        tbody { @for row in rows.iter().take(MAX_ROWS) { (expectation(row)) } }
+                    }
+                }
+                (left_out(rows.len()))
+            }
+        }
+    }
+}
+
+fn expectation(row: &crate::Expectation) -> Markup {
+    let repetitions = match row.repetitions {
+        (1, 1) => String::new(),
+        (first, last) if first == last => format!(", repetition {first}"),
+        (first, last) => format!(", repetitions {first} to {last}"),
+    };
+    html! {
+        tr class=[(!row.status.is_fine()).then_some("bad")] {
+            td { (status(row.status)) }
+            td data-h="Step" { code { (inline(&row.step)) } " " (inline(&row.text)) (repetitions) }
+            td data-h="When" {
+                @if let Some(at) = row.at_ns { span class="nw" { (time(at)) } }
+                @if let Some(instant) = &row.instant { br; span class="soft small" { "= " (inline(instant)) } }
+            }
+            td data-h="Expected" { (inline(&row.expected)) }
+            td data-h="Actual" { (sentence(row.actual.text())) }
+            td data-h="Events" { (links(row.actual.events())) }
+        }
+    }
+}
+
+pub(super) fn invariants(postmortem: &Postmortem) -> Markup {
+    let rows = &postmortem.invariants;
+    html! {
+        section aria-labelledby="inv-h" {
+            h2 id="inv-h" { "Invariants" }
+            p class="soft small" { "Judged on every run, asked for or not." }
+            @if rows.is_empty() { p { "None was judged." } }
+            @else {
+                div class="box" {
+                    table class="stack" {
+                        thead { tr {
+                            th scope="col" { "Result" } th scope="col" { "Invariant" } th scope="col" { "Demands" }
+                            th scope="col" { "Finding" } th scope="col" { "Events" }
+                        } }
+                        tbody {
+                            @for row in rows.iter().take(MAX_ROWS) {
+                                tr class=[(!row.status.is_fine()).then_some("bad")] {
+                                    td { (status(row.status)) }
+                                    td data-h="Invariant" { code { (inline(&row.name)) } }
+                                    td data-h="Demands" { (inline(&row.expected)) }
+                                    td data-h="Finding" { (sentence(row.actual.text())) }
+                                    td data-h="Events" { (links(row.actual.events())) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who owned which bytes from when to when: the bytes lane in words.
+pub(super) fn owners(postmortem: &Postmortem) -> Markup {
+    let places = &postmortem.lanes.places;
+    let rows: Vec<(&PlaceLane, &Epoch)> = places
+        .iter()
+        .flat_map(|place| place.epochs.iter().map(move |epoch| (place, epoch)))
+        .collect();
+    html! {
+        @if !rows.is_empty() {
+            section aria-labelledby="own-h" {
+                h2 id="own-h" { "Who owned which bytes" }
+                div class="box" {
+                    table class="stack" {
+                        thead { tr {
+                            th scope="col" { "Place" } th scope="col" { "Bytes" } th scope="col" { "Owner" }
+                            th scope="col" { "Since" } th scope="col" { "Until" } th scope="col" { "Readable from" }
+                            th scope="col" { "Written and read by" }
+                        } }
+                        tbody { @for (place, epoch) in rows.iter().take(MAX_ROWS) { (owner(place, epoch)) } }
+                    }
+                }
+                (left_out(rows.len()))
+            }
+        }
+    }
+}
+
+fn owner(place: &PlaceLane, epoch: &Epoch) -> Markup {
+    let at = |point: crate::Point| html! { (time(point.at_ns)) " " span class="ids" { (link(point.event)) } };
+    let (late, fine): (Vec<_>, Vec<_>) = epoch.accesses.iter().partition(|access| access.late);
+    html! {
+        tr class=[(!late.is_empty()).then_some("bad")] {
+            td data-h="Place" { code { (inline(&place.name)) } }
+            td data-h="Bytes" class="nw" { (range(epoch.from, epoch.to)) }
+            td data-h="Owner" { b { (inline(&epoch.owner)) } }
+            td data-h="Since" { (at(epoch.since)) }
+            td data-h="Until" { @match epoch.until { Some(until) => (at(until)), None => span class="soft" { "the end" } } }
+            td data-h="Readable from" {
+                @match epoch.readable_at { Some(from) => (at(from)), None => span class="soft" { "never" } }
+            }
+            td data-h="Accesses" {
+                @if !late.is_empty() { span class="late" { "✗ late: " } (accesses(&late)) @if !fine.is_empty() { br; } }
+                (accesses(&fine))
+            }
+        }
+    }
+}
+
+fn accesses(list: &[&crate::RegionAccess]) -> Markup {
+    html! {
+        @for (index, access) in list.iter().take(4).enumerate() {
+            @if index > 0 { "; " }
+            (inline(&access.who)) @if access.write { " writes " } @else { " reads " }
+            (range(access.from, access.to)) " " span class="ids" { (link(access.at.event)) }
+        }
+        @if list.len() > 4 { "; " (list.len() - 4) " more" }
+    }
+}
