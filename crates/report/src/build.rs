@@ -88,6 +88,7 @@ fn build(
         claim: maker.file_claim(),
         baseline: maker.before(injection),
         injected: Injected {
+            dimension: plan.fault.dimension.row().name.to_owned(),
             planned: fault_in_words(plan),
             story: fault_in_a_sentence(plan),
             told: match &judgement.proof.claimed {

@@ -4,13 +4,16 @@
 //! palette and the look of its tables included; [`html()`] is the postmortem in it.
 
 mod baseline;
+mod chart;
 mod columns;
 mod evidence;
+mod index;
 mod shell;
 mod tables;
 mod text;
 mod top;
 
+pub use index::{IndexOutcome, IndexRun, index};
 pub use shell::page;
 pub use text::{bytes, time};
 
@@ -37,6 +40,7 @@ fn body(postmortem: &Postmortem) -> Markup {
                 (columns::proof(postmortem))
                 (columns::buffer(postmortem))
             }
+            (chart::section(postmortem))
             (tables::owners(postmortem))
             (tables::expectations(postmortem))
             (tables::invariants(postmortem))

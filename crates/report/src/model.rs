@@ -118,6 +118,8 @@ pub struct Before {
 /// Column one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Injected {
+    /// The one dimension that the scenario changes.
+    pub dimension: String,
     /// The fault of the plan, in words. No claim: this is what was asked for.
     pub planned: String,
     /// The same in a sentence for people who do not know the words of scenario files.

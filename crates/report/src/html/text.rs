@@ -46,7 +46,7 @@ pub fn time(ns: u64) -> String {
     }
     if ns < MS {
         return match ns {
-            _ if ns % 1_000 == 0 => format!("{} µs", ns / 1_000),
+            _ if ns.is_multiple_of(1_000) => format!("{} µs", ns / 1_000),
             _ => format!("{ns} ns"),
         };
     }

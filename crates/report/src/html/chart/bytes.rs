@@ -1,0 +1,256 @@
+//! The lower lane: who owned which bytes, who wrote and read them, and who did so late.
+
+use super::labels::Spot;
+use super::scene::Scene;
+use super::wide::{Canvas, linked};
+use super::{fit, label, width_of};
+use crate::html::text::{bytes, plain, range};
+use crate::{Epoch, Lanes, PlaceLane};
+use maud::html;
+use std::collections::BTreeMap;
+
+/// The most bands of one place; with more, bands become thinner and lose their labels.
+const THICK: i32 = 26;
+const THIN: i32 = 14;
+const NOBODYS: i32 = 10;
+/// Above a place: its late marks.
+const HEAD: i32 = 18;
+
+/// Where the bytes of a place lie: bands between the ends of epochs, those that nobody had are narrow.
+pub(super) struct Bands {
+    /// First byte, one past the last, y of the top, y of the bottom.
+    bands: Vec<(u64, u64, i32, i32)>,
+}
+
+impl Bands {
+    fn new(place: &PlaceLane, top: i32) -> Bands {
+        let mut ends: Vec<u64> = place
+            .epochs
+            .iter()
+            .flat_map(|epoch| [epoch.from, epoch.to])
+            .collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let thick = if ends.len() > 6 { THIN } else { THICK };
+        let mut y = top;
+        let mut bands = Vec::new();
+        for pair in ends.windows(2) {
+            let owned = place
+                .epochs
+                .iter()
+                .any(|epoch| epoch.from <= pair[0] && pair[1] <= epoch.to);
+            let height = if owned { thick } else { NOBODYS };
+            bands.push((pair[0], pair[1], y, y + height));
+            y += height;
+        }
+        Bands { bands }
+    }
+
+    fn bottom(&self, top: i32) -> i32 {
+        self.bands.last().map_or(top + NOBODYS, |band| band.3)
+    }
+
+    /// The y of a byte.
+    fn y(&self, byte: u64) -> i32 {
+        for (from, to, top, bottom) in &self.bands {
+            if byte <= *to {
+                let share = u128::from(byte.saturating_sub(*from)) * 1_000 / u128::from((to - from).max(1));
+                return top + i32::try_from(share).unwrap_or(0) * (bottom - top) / 1_000;
+            }
+        }
+        self.bands.last().map_or(0, |band| band.3)
+    }
+}
+
+/// The height of the lane.
+pub(super) fn height(lanes: &Lanes) -> i32 {
+    lanes
+        .places
+        .iter()
+        .map(|place| Bands::new(place, 0).bottom(0) + HEAD)
+        .sum()
+}
+
+/// A colour for each owner, in the order in which they appear. The colour goes with the client where the owner names one.
+pub(super) fn colours(lanes: &Lanes) -> BTreeMap<&str, usize> {
+    let mut colours = BTreeMap::new();
+    for epoch in lanes.places.iter().flat_map(|place| &place.epochs) {
+        let next = colours.len() % 6;
+        if !epoch.nobody {
+            colours.entry(epoch.owner.as_str()).or_insert(next);
+        }
+    }
+    colours
+}
+
+/// Draws the lane below `top`.
+pub(super) fn draw(canvas: &mut Canvas<'_>, lanes: &Lanes, top: i32) {
+    let colours = colours(lanes);
+    let mut y = top;
+    for place in &lanes.places {
+        let bands = Bands::new(place, y + HEAD);
+        gutter(canvas, place, &bands, y + HEAD);
+        for epoch in &place.epochs {
+            let colour = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
+            own(canvas, place, epoch, &bands, colour);
+        }
+        for epoch in &place.epochs {
+            accesses(canvas, place, epoch, &bands, &colours, lanes);
+        }
+        y = bands.bottom(y + HEAD);
+    }
+}
+
+fn gutter(canvas: &mut Canvas<'_>, place: &PlaceLane, bands: &Bands, top: i32) {
+    let bottom = bands.bottom(top);
+    let (left, right) = (canvas.strip.left, canvas.strip.right);
+    canvas.gutter.push(html! {
+        rect class="l-frame" fill="none" x=(left) y=(top) width=(right - left) height=(bottom - top) {}
+        text class="t-h" x="2" y=(top - 5) {
+            title { (plain(&place.name)) ", " (bytes(place.size)) }
+            (fit(&label(&format!("{} bytes", place.name)), left - 6).unwrap_or_default())
+        }
+    });
+    let mut free = top - 20;
+    for (from, _, y, _) in &bands.bands {
+        let text = if *from == 0 { "0".to_owned() } else { bytes(*from) };
+        if *y + 4 >= free && bands.bands.len() <= 12 {
+            canvas
+                .gutter
+                .push(html! { text class="t-s" x=(left - 6 - width_of(&text)) y=(y + 10) { (text) } });
+            free = y + 18;
+        }
+    }
+}
+
+/// The strip's first and last x of an epoch, if it reaches into the strip.
+fn reach(canvas: &Canvas<'_>, scene: &Scene, epoch: &Epoch) -> Option<(i32, i32)> {
+    let first = scene.slot_before(epoch.since).unwrap_or(0);
+    let last = epoch.until.and_then(|until| scene.slot_before(until));
+    if !canvas.strip.touches(first, last) {
+        return None;
+    }
+    let x0 = canvas.strip.x_clamped(first);
+    let x1 = last.map_or(canvas.strip.right, |last| canvas.strip.x_clamped(last));
+    Some((x0, x1.max(x0 + 2)))
+}
+
+fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands, colour: usize) {
+    let Some((x0, x1)) = reach(canvas, canvas.scene, epoch) else {
+        return;
+    };
+    let (y0, y1) = (bands.y(epoch.from), bands.y(epoch.to));
+    let tip = format!("{} {}: {}", place.name, range(epoch.from, epoch.to), epoch.owner);
+    if epoch.nobody {
+        let mark = html! { rect class="hq" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} };
+        canvas.back.push(linked(
+            epoch.since,
+            &format!("{tip}: free or in quarantine"),
+            &mark,
+        ));
+        return;
+    }
+    let readable = epoch
+        .readable_at
+        .and_then(|at| canvas.scene.slot_before(at))
+        .map(|slot| canvas.strip.x_clamped(slot).clamp(x0, x1));
+    let split = readable.unwrap_or(x1);
+    let mark = html! {
+        g class={ "o" (colour) } {
+            @if split > x0 { rect class="ep u" x=(x0) y=(y0 + 1) width=(split - x0) height=(y1 - y0 - 2) {} }
+            @if x1 > split { rect class="ep" x=(split) y=(y0 + 1) width=(x1 - split) height=(y1 - y0 - 2) {} }
+            @if let Some(x) = epoch.readable_at.and_then(|at| canvas.x(at)) {
+                path class="ro" d={ "M" (x) " " (y0 + 1) "V" (y1 - 1) } {}
+            }
+        }
+    };
+    let readable = if epoch.readable_at.is_some() {
+        "readable later"
+    } else {
+        "never readable"
+    };
+    canvas
+        .back
+        .push(linked(epoch.since, &format!("{tip}, {readable}"), &mark));
+    let owner = label(&epoch.owner);
+    let spots = |text: &str| -> Vec<Spot> {
+        let last = x1 - width_of(text) - 4;
+        (0..40)
+            .map(|step| x0 + 6 + 12 * step)
+            .filter(|x| *x <= last)
+            .map(|x| Spot {
+                x,
+                y: (y0 + y1) / 2 + 4,
+            })
+            .collect()
+    };
+    for text in [Some(owner.clone()), fit(&owner, x1 - x0 - 10)]
+        .into_iter()
+        .flatten()
+    {
+        if canvas.labels.put(&spots(&text), &text, "") {
+            break;
+        }
+    }
+}
+
+fn accesses(
+    canvas: &mut Canvas<'_>,
+    place: &PlaceLane,
+    epoch: &Epoch,
+    bands: &Bands,
+    colours: &BTreeMap<&str, usize>,
+    lanes: &Lanes,
+) {
+    let own = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
+    let top = bands.bands.first().map_or(0, |band| band.2);
+    let mut taken: BTreeMap<i32, i32> = BTreeMap::new();
+    for access in &epoch.accesses {
+        let Some(slot_x) = canvas.x(access.at) else {
+            continue;
+        };
+        let shift = taken.entry(slot_x).or_insert(-3);
+        let x = slot_x + *shift;
+        *shift = (*shift + 7).min(11);
+        let (y0, y1) = (
+            bands.y(access.from),
+            bands.y(access.to).max(bands.y(access.from) + 3),
+        );
+        let class = match (access.late, access.write) {
+            (true, true) => "lw",
+            (true, false) => "lr",
+            (false, true) => "w",
+            (false, false) => "r",
+        };
+        let verb = if access.write { "writes" } else { "reads" };
+        let late = if access.late { "LATE: " } else { "" };
+        let step = if access.step.is_empty() {
+            String::new()
+        } else {
+            format!(" in {}", access.step)
+        };
+        let tip = format!(
+            "{late}{} {verb} {} {}{step}, owner then: {}",
+            access.who,
+            place.name,
+            range(access.from, access.to),
+            epoch.owner
+        );
+        let mark = html! {
+            g class={ "o" (own) } {
+                rect class=(class) x=(x) y=(y0 + 2) width="6" height=((y1 - y0 - 4).max(3)) {}
+                @if access.late { path class="lw" d={ "M" (x - 2) " " (top - 9) "h10l-5 7z" } {} }
+            }
+        };
+        canvas.marks.push(linked(access.at, &tip, &mark));
+        if access.late {
+            let text = label(&format!(
+                "late {} by {}",
+                if access.write { "write" } else { "read" },
+                access.who
+            ));
+            let _ = lanes;
+            canvas.labels.near(x + 10, &[top - 3], &text, "t-b");
+        }
+    }
+}
