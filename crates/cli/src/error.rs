@@ -24,6 +24,18 @@ pub(crate) enum CliError {
         /// How many files were read.
         of: usize,
     },
+    /// The same where files are formatted: each file stands for itself.
+    #[error("{} of {} cannot be understood", .errors.len(), files(*.of))]
+    #[diagnostic(
+        code(moonquake::scenario),
+        help("mend what is shown above: a file that is no scenario is left as it is")
+    )]
+    Unformatted {
+        /// What is wrong with each.
+        errors: Vec<ScenarioErrors>,
+        /// How many files were read.
+        of: usize,
+    },
     /// A name on the command line that selects nothing.
     #[error("no scenario is called {name:?}, and none has it in its id or path ({origin})")]
     #[diagnostic(code(moonquake::no_such_scenario))]
@@ -118,6 +130,66 @@ pub(crate) enum CliError {
         /// Why not.
         source: io::Error,
     },
+    /// Scenario files that could not be read or written in the course of formatting.
+    #[error("{} cannot be rewritten, and is as it was: {why}", path.display())]
+    #[diagnostic(
+        code(moonquake::rewrite),
+        help("make the file and its folder writable, and free space on their disk")
+    )]
+    Rewrite {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// A filter by dimension that leaves nothing.
+    #[error("none of the scenarios that were named is of dimension {names}")]
+    #[diagnostic(
+        code(moonquake::none_of_dimension),
+        help("`moonquake catalog` counts the scenarios of each dimension")
+    )]
+    NoneOfDimension {
+        /// The dimensions.
+        names: String,
+    },
+    /// An id that no scenario can have.
+    #[error("{id:?} is no id{why}")]
+    #[diagnostic(
+        code(moonquake::bad_id),
+        help("an id is words of small letters and digits with `-` and `/`, such as lease/late-reader")
+    )]
+    BadId {
+        /// The id.
+        id: String,
+        /// What the parser says.
+        why: String,
+    },
+    /// A new file is there already.
+    #[error("{} is there already, and nothing was written", path.display())]
+    #[diagnostic(
+        code(moonquake::exists),
+        help("choose another id, or another file with `--out FILE`")
+    )]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A new file cannot be written.
+    #[error("{} cannot be written", path.display())]
+    #[diagnostic(
+        code(moonquake::new),
+        help("name a file in a folder that can be written with `--out FILE`")
+    )]
+    New {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no folder with scenario files.
+    #[error("there are no files to format: no folder `scenarios` here or further up")]
+    #[diagnostic(code(moonquake::nothing_to_format), help("name files or folders"))]
+    NothingToFormat,
     /// The operating system refused the handlers of signals.
     #[error("Ctrl-C cannot be listened to")]
     #[diagnostic(code(moonquake::signals), help("run this in an ordinary shell"))]
@@ -190,15 +262,22 @@ impl CliError {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             CliError::Scenarios { .. }
+            | CliError::Unformatted { .. }
             | CliError::NoSuchScenario { .. }
             | CliError::SameId { .. }
             | CliError::NoScenarios { .. }
             | CliError::Folder { .. }
             | CliError::Profile { .. }
+            | CliError::NothingToFormat
+            | CliError::NoneOfDimension { .. }
+            | CliError::BadId { .. }
+            | CliError::Exists { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }
             | CliError::Report { .. }
+            | CliError::Rewrite { .. }
+            | CliError::New { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
             | CliError::Harness { .. } => Exit::Harness,
@@ -207,7 +286,7 @@ impl CliError {
 
     /// Shows the error on standard error.
     pub(crate) fn show(&self) {
-        if let CliError::Scenarios { errors, .. } = self {
+        if let CliError::Scenarios { errors, .. } | CliError::Unformatted { errors, .. } = self {
             for error in errors {
                 out::complain(&render(error));
             }

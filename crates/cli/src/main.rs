@@ -10,9 +10,12 @@ mod exit;
 mod library;
 mod out;
 mod reach;
+mod replace;
 mod run;
 mod select;
 mod stop;
+mod suggest;
+mod templates;
 
 use clap::Parser;
 use clap::error::ErrorKind;

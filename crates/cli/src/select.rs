@@ -19,12 +19,18 @@ pub(crate) struct Selected {
     pub(crate) name: String,
 }
 
-type Parsed = Result<Plan, Box<ScenarioErrors>>;
+/// What a file turned out to be.
+pub(crate) type Parsed = Result<Plan, Box<ScenarioErrors>>;
 
 /// What the names select, each scenario once, in the order of the names and then of the paths. Without names: all.
 ///
 /// A name is a file, a folder with scenario files, an id, a pattern or a part of an id or path.
 pub(crate) fn select(library: &Library, names: &[OsString]) -> Result<Vec<Selected>, CliError> {
+    plans(choose(library, names)?)
+}
+
+/// The files that the names select, scenarios or not.
+pub(crate) fn choose(library: &Library, names: &[OsString]) -> Result<Vec<(Source, Parsed)>, CliError> {
     let mut chosen: Vec<(Source, Parsed)> = Vec::new();
     if names.is_empty() {
         chosen = library.sources.iter().map(parsed).collect();
@@ -43,7 +49,7 @@ pub(crate) fn select(library: &Library, names: &[OsString]) -> Result<Vec<Select
         chosen.extend(found.into_iter().cloned());
     }
     once_each(&mut chosen);
-    plans(chosen)
+    Ok(chosen)
 }
 
 fn parsed(source: &Source) -> (Source, Parsed) {

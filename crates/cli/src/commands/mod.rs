@@ -4,14 +4,18 @@ mod catalog;
 mod check;
 mod doctor;
 mod explain;
+mod fmt;
+mod new;
 mod run;
 mod serve;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Out;
+use crate::suggest::did_you_mean;
 use clap::Subcommand;
-use moonquake_faults::Profile;
+use moonquake_faults::{DIMENSIONS, Dimension, Profile};
+use moonquake_scenario::EngineKind;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -19,6 +23,8 @@ pub(crate) enum Command {
     Run(run::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Fmt(fmt::Args),
+    New(new::Args),
     Catalog(catalog::Args),
     Doctor(doctor::Args),
     Serve(serve::Args),
@@ -31,6 +37,8 @@ impl Command {
             Command::Run(args) => run::execute(args, out),
             Command::Check(args) => check::execute(&args, out),
             Command::Explain(args) => explain::execute(&args, out),
+            Command::Fmt(args) => fmt::execute(&args, out),
+            Command::New(args) => new::execute(&args, out),
             Command::Catalog(args) => catalog::execute(&args, out),
             Command::Doctor(args) => doctor::execute(&args, out),
             Command::Serve(args) => serve::execute(&args, out),
@@ -40,5 +48,28 @@ impl Command {
 
 /// Reads a profile's name.
 fn profile(name: &str) -> Result<Profile, String> {
-    Profile::from_name(name).ok_or_else(|| "there are upstream and strict".to_owned())
+    let names = ["upstream", "strict"];
+    Profile::from_name(name)
+        .ok_or_else(|| format!("there are upstream and strict{}", did_you_mean(name, names)))
+}
+
+/// Reads an engine's name.
+fn engine(name: &str) -> Result<EngineKind, String> {
+    EngineKind::from_name(name).ok_or_else(|| {
+        let all = EngineKind::ALL.map(EngineKind::name);
+        let near = did_you_mean(name, all);
+        format!(
+            "there are {}{near}; `moonquake doctor` shows which can be had here",
+            all.join(", ")
+        )
+    })
+}
+
+/// Reads a dimension's name.
+fn dimension(name: &str) -> Result<Dimension, String> {
+    Dimension::from_name(name).ok_or_else(|| {
+        let all = || DIMENSIONS.iter().map(|row| row.name);
+        let names: Vec<&str> = all().collect();
+        format!("there are {}{}", names.join(", "), did_you_mean(name, all()))
+    })
 }

@@ -6,9 +6,9 @@ use crate::exit::Exit;
 use crate::library::Library;
 use crate::out::Out;
 use crate::run::{Format, Suite, run_suite};
-use crate::select::select;
+use crate::select::{Selected, select};
 use crate::stop::Stop;
-use moonquake_faults::Profile;
+use moonquake_faults::{Dimension, Profile};
 use moonquake_scenario::EngineKind;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILTER|FILE")]
     names: Vec<OsString>,
     /// The engines to run on: model needs nothing, master is the unmodified C++ master
-    #[arg(long, value_delimiter = ',', default_value = "model", value_parser = engine, value_name = "E[,E]")]
+    #[arg(long, value_delimiter = ',', default_value = "model", value_parser = super::engine, value_name = "E[,E]")]
     engine: Vec<EngineKind>,
     /// How the store behaves: upstream as the pinned release does, strict as the contract says (model only)
     #[arg(long, value_delimiter = ',', default_value = "upstream", value_parser = super::profile, value_name = "P[,P]")]
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// The folder for the postmortems
     #[arg(long, default_value = "moonquake-runs", value_name = "DIR")]
     report: PathBuf,
+    /// Only scenarios of these dimensions, such as lease or clock
+    #[arg(long, value_delimiter = ',', value_parser = super::dimension, value_name = "D[,D]")]
+    dimension: Vec<Dimension>,
     /// The folder with the scenarios, instead of `scenarios` here or further up, or else those built in
     #[arg(long, value_name = "DIR")]
     scenarios: Option<PathBuf>,
@@ -62,20 +65,21 @@ Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be
 64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
 harness or of the disk, 130 Ctrl-C.";
 
-fn engine(name: &str) -> Result<EngineKind, String> {
-    EngineKind::from_name(name).ok_or_else(|| {
-        let names = EngineKind::ALL.map(EngineKind::name).join(", ");
-        format!("there are {names}; `moonquake doctor` shows which can be had here")
-    })
-}
-
 /// Runs what was asked for.
 pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
     let library = Library::find(args.scenarios.as_deref())?;
-    let selected = select(&library, &args.names)?;
+    let mut selected = select(&library, &args.names)?;
+    let is_asked_for =
+        |one: &Selected| args.dimension.is_empty() || args.dimension.contains(&one.plan.fault.dimension);
+    selected.retain(is_asked_for);
     if selected.is_empty() {
-        return Err(CliError::NoScenarios {
-            folder: PathBuf::from("scenarios"),
+        return Err(CliError::NoneOfDimension {
+            names: args
+                .dimension
+                .iter()
+                .map(|one| one.row().name)
+                .collect::<Vec<_>>()
+                .join(" or "),
         });
     }
     let suite = Suite {

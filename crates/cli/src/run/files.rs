@@ -2,6 +2,7 @@
 
 use super::one::hex_sha256;
 use crate::error::CliError;
+use crate::replace::replace;
 use moonquake_faults::Profile;
 use moonquake_report::{Postmortem, json, markdown};
 use moonquake_scenario::EngineKind;
@@ -50,19 +51,6 @@ pub(crate) fn write(folder: &Path, stem: &str, postmortem: &Postmortem) -> Resul
     })
 }
 
-/// Puts a text at a path so that a reader sees the old file or the whole new one. Nothing is left of a failed attempt.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    fs::write(&temporary, text)
-        .and_then(|()| fs::rename(&temporary, path))
-        .inspect_err(|_| {
-            // It may not even have come to be.
-            let _ = fs::remove_file(&temporary);
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,19 +66,5 @@ mod tests {
         let long = "x".repeat(1_000);
         assert!(name(&long, Some(u64::MAX)).len() < 250);
         assert_ne!(name(&long, None), name(&format!("{long}y"), None));
-    }
-
-    #[test]
-    fn a_failed_replacement_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("taken");
-        fs::create_dir(&target).unwrap();
-        fs::write(target.join("file"), "").unwrap();
-        assert!(replace(&target, "text").is_err());
-        let names: Vec<_> = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
-        assert_eq!(names, ["taken"]);
     }
 }

@@ -77,10 +77,14 @@ fn cli_wrong_command_lines_exit_64() {
     place.file("a.scenario.toml", good("a"));
     let wrong: &[(&[&str], &str)] = &[
         (&[], "Usage"),
-        (&["ran"], "run"),
         (&["run", "--seed", "-1"], "--seed"),
         (&["run", "--seed", "x"], "--seed"),
-        (&["run", "--engine", "modle"], "there are model, master"),
+        (&["run", "--engine", "modle"], "did you mean model?"),
+        (&["run", "--profile", "upsteam"], "did you mean upstream?"),
+        (&["run", "--dimension", "lese"], "did you mean lease?"),
+        (&["new", "a", "--dimension", "zzz"], "there are crash, lease"),
+        (&["rum"], "'run'"),
+        (&["run", "--enigne", "model"], "'--engine'"),
         (&["run", "--engine", ""], "there are model, master"),
         (&["run", "--profile", "lax"], "there are upstream and strict"),
         (&["run", "--format", "xml"], "human"),
