@@ -14,4 +14,4 @@ pub use content::{Content, Run};
 pub use event::{Event, EventId, Observer, Op};
 pub use kind::{Change, Kind, Leg, Range, State};
 pub use log::{Baseline, Evidence, Log};
-pub use projection::projection;
+pub use projection::{Projected, projected, projection};
