@@ -1,5 +1,10 @@
 //! What the tests across the workspace share: finding the scenarios, running and judging them.
 
+pub mod breaks;
+pub mod field_cases;
+pub mod kept;
+pub mod matrix;
+
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
 use moonquake_judge::{Judgement, judge};

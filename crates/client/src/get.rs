@@ -4,7 +4,7 @@ use crate::{
     Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, preferred,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
-use moonquake_faults::PhaseId;
+use moonquake_faults::{Guard, PhaseId};
 use moonquake_protocol::{BufferDescriptor, ErrorCode, Request, Response};
 
 /// The query of every read.
@@ -23,6 +23,11 @@ pub(crate) fn query(config: &ClientConfig, key: &str) -> Want {
         fence: None,
         phases,
     })
+}
+
+/// What the lease of a read counts from: the instant before its query was sent.
+pub(crate) fn lease_base(config: &ClientConfig, sent_at: Clocks, answered_at: Clocks) -> Clocks {
+    config.rules.base(DeadlineId::ClientLease, sent_at, answered_at)
 }
 
 /// The transfer of every read.
@@ -53,10 +58,15 @@ pub(crate) fn finish(
                 done
             }
         }
-        Ok(()) if config.rules.reached(DeadlineId::ClientLease, sent_at, lease, now) => {
-            Want::Done(Outcome::Error(ErrorCode::LeaseExpired))
+        Ok(()) => {
+            let over = config.rules.reached(DeadlineId::ClientLease, sent_at, lease, now);
+            let late = over && config.guarded(Guard::ClientChecksLease);
+            Want::Done(if late {
+                Outcome::Error(ErrorCode::LeaseExpired)
+            } else {
+                Outcome::Ok
+            })
         }
-        Ok(()) => Want::Done(Outcome::Ok),
     }
 }
 
@@ -93,6 +103,7 @@ impl Operation for Get {
             Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Want::Done(Outcome::Error(code)),
             Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
                 self.lease = Span::from_ms(answer.lease_ttl_ms);
+                self.sent_at = lease_base(&self.config, self.sent_at, now);
                 match preferred(&answer.replicas, &self.config.local_endpoints) {
                     Some(replica) => read(replica),
                     None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),

@@ -25,7 +25,7 @@ pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
 pub use single::Single;
 
 use moonquake_clock::Rules;
-use moonquake_faults::{Quirk, Quirks};
+use moonquake_faults::{Guard, Guards, Quirk, Quirks};
 use moonquake_protocol::Uuid;
 
 /// What every operation of one client shares.
@@ -41,6 +41,8 @@ pub struct ClientConfig {
     pub rules: Rules,
     /// Which behaviours of upstream it has.
     pub quirks: Quirks,
+    /// The checks that it makes: all, but for a test that lifts one.
+    pub guards: Guards,
 }
 
 impl ClientConfig {
@@ -52,7 +54,13 @@ impl ClientConfig {
             local_endpoints: Vec::new(),
             rules: Rules::default(),
             quirks: Quirks::all(),
+            guards: Guards::default(),
         }
+    }
+
+    /// Whether a check is made, which only a test changes.
+    pub(crate) fn guarded(&self, guard: Guard) -> bool {
+        self.guards.stand(guard)
     }
 
     /// Whether a transfer that is given up is fenced first, which upstream does not do.

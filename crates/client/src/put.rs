@@ -4,7 +4,7 @@ use crate::{
     Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of,
 };
 use moonquake_clock::Clocks;
-use moonquake_faults::PhaseId;
+use moonquake_faults::{Guard, PhaseId};
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -184,10 +184,13 @@ impl Put {
                 None => self.failed = true,
             }
         }
-        if self.failed || self.granted.is_empty() {
+        let bad = self.failed || self.granted.is_empty();
+        if !bad || !self.config.guarded(Guard::FailedPutIsNotEnded) {
+            self.end()
+        } else if self.config.guarded(Guard::FailedPutIsRevoked) {
             self.revoke()
         } else {
-            self.end()
+            Want::Done(Outcome::Error(ErrorCode::TransferFail))
         }
     }
 

@@ -182,9 +182,14 @@ fn a_lease_is_over_at_its_deadline_counted_from_before_the_query() {
     let ends = |now: u64, compare: Compare| {
         let mut config = upstream();
         let domain = moonquake_clock::Domain::Monotonic;
-        config
-            .rules
-            .set(DeadlineId::ClientLease, Rule { domain, compare });
+        config.rules.set(
+            DeadlineId::ClientLease,
+            Rule {
+                domain,
+                compare,
+                mistaken: false,
+            },
+        );
         let mut get = Get::new(config, "k".into());
         get.begin(at(100));
         get.next(at(500), found(10));

@@ -74,6 +74,8 @@ pub struct Deadline {
     pub domain: Domain,
     /// What it counts from.
     pub base: &'static str,
+    /// What it could be mistaken to count from. A test makes that mistake and expects a scenario to notice.
+    pub mistaken: Option<&'static str>,
     /// How long it is.
     pub length: Length,
     /// Whether it is reached at the instant itself or only after it.
@@ -88,10 +90,11 @@ pub struct Deadline {
 
 macro_rules! deadlines {
     ($($id:ident $name:literal $domain:ident $compare:ident $actor:ident $length:expr, from $base:literal,
-       then $effect:literal, mirrors $mirrors:literal;)*) => {
+       $(not $mistaken:literal,)? then $effect:literal, mirrors $mirrors:literal;)*) => {
         /// Every deadline of the store, in the order of an object's life.
         pub const DEADLINES: &[Deadline] = &[$(Deadline {
-            id: DeadlineId::$id, name: $name, domain: Domain::$domain, base: $base, length: $length,
+            id: DeadlineId::$id, name: $name, domain: Domain::$domain, base: $base,
+            mistaken: [$($mistaken)?].first().copied(), length: $length,
             compare: Compare::$compare, actor: Actor::$actor, effect: $effect, mirrors: $mirrors,
         },)*];
     };
@@ -99,24 +102,34 @@ macro_rules! deadlines {
 
 deadlines! {
     Discard "discard" Realtime Strict Master Length::Timeout("discard"), from "PutStart handled",
+        not "the last PutStart of the key, refused ones too",
         then "another PutStart of the key preempts", mirrors "PutStart refused while put_start_time + discard >= now";
     Release "release" Realtime Strict Master Length::Timeout("release"), from "PutStart handled",
+        not "the last PutStart of the key, refused ones too",
         then "a sweep gives the unfinished put up", mirrors "put_start_time + release < now";
     Quarantine "quarantine" Realtime Inclusive Master Length::Timeout("release"), from "PutStart handled (preempted put)",
+        not "the instant at which the range is discarded",
         then "a sweep frees the discarded range", mirrors "free_at <= now";
     IdleSweep "idle_sweep" Realtime Strict Master Length::Timeout("release"), from "the last sweep",
+        not "the last eviction round, whether it swept or not",
         then "an eviction round sweeps without pressure", mirrors "now - last_discard > release";
     Lease "lease" Realtime Inclusive Master Length::Timeout("lease"), from "the last read that granted",
+        not "the first read that granted",
         then "remove and eviction may take the object", mirrors "now >= lease";
     SoftPin "soft_pin" Realtime Inclusive Master Length::Timeout("soft_pin"), from "the first PutEnd",
+        not "the last read of the object",
         then "eviction no longer spares the object", mirrors "now >= soft_pin_timeout";
     ClientTtl "client_ttl" Monotonic Strict Master Length::Timeout("client_ttl"), from "the monitor round that read the last ping",
+        not "the arrival of the last ping",
         then "the client's segments vanish with all keys on them", mirrors "ttl < now";
     ClientLease "client_lease" Monotonic Inclusive Client Length::Timeout("lease"), from "just before the query is sent",
+        not "the arrival of the answer",
         then "the read fails with LEASE_EXPIRED", mirrors "now >= before_rpc + lease_ttl";
     Transfer "transfer" Realtime Strict Client Length::Timeout("transfer"), from "the transfer is submitted",
+        not "the last byte that moved",
         then "the operation fails with TRANSFER_FAIL", mirrors "now - submit > 60 s";
     Progress "progress" Monotonic Inclusive Client Length::Timeout("progress"), from "the last byte that moved",
+        not "the transfer is submitted",
         then "the transport closes the connection", mirrors "MC_TCP_PROGRESS_TIMEOUT_SEC";
     Rpc "rpc" Monotonic Inclusive Client Length::Timeout("rpc"), from "the request is sent",
         then "the call fails with RPC_TIMEOUT", mirrors "MC_RPC_TIMEOUT_MS";

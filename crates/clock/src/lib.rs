@@ -10,6 +10,7 @@
 
 mod deadline;
 mod domain;
+mod marks;
 mod rules;
 mod source;
 mod span;
@@ -17,7 +18,8 @@ mod thread;
 
 pub use deadline::{Actor, Compare, DEADLINES, Deadline, DeadlineId, Length};
 pub use domain::{Clocks, Domain, MonotonicNs, RealtimeNs};
-pub use rules::{Rule, Rules};
+pub use marks::Marks;
+pub use rules::{Flip, Rule, Rules};
 pub use source::{ClockSource, SteppedClock, SystemClock};
 pub use span::{ParseSpanError, Span};
 pub use thread::Thread;

@@ -1,6 +1,6 @@
 //! How deadlines are compared in one run: the table, with switches for quirks and for tests that flip a comparison.
 
-use crate::{Clocks, Compare, DEADLINES, DeadlineId, Domain, Span};
+use crate::{Clocks, Compare, DEADLINES, DeadlineId, Domain, Marks, Span};
 use std::collections::BTreeMap;
 
 /// How one deadline is compared.
@@ -10,39 +10,102 @@ pub struct Rule {
     pub domain: Domain,
     /// At the instant or after it.
     pub compare: Compare,
+    /// Whether it counts from what the table says it could be mistaken to count from.
+    pub mistaken: bool,
+}
+
+impl From<&crate::Deadline> for Rule {
+    fn from(row: &crate::Deadline) -> Rule {
+        Rule {
+            domain: row.domain,
+            compare: row.compare,
+            mistaken: false,
+        }
+    }
+}
+
+/// Which part of a rule is turned around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flip {
+    /// Strict for inclusive, and back.
+    Compare,
+    /// The other clock.
+    Clock,
+    /// The base that the table says it could be mistaken to count from; nothing changes where it knows none.
+    Base,
+}
+
+impl Rule {
+    /// The rule with one part turned around.
+    fn flipped(self, id: DeadlineId, flip: Flip) -> Rule {
+        match (flip, self.compare, self.domain) {
+            (Flip::Compare, Compare::Strict, _) => Rule {
+                compare: Compare::Inclusive,
+                ..self
+            },
+            (Flip::Compare, Compare::Inclusive, _) => Rule {
+                compare: Compare::Strict,
+                ..self
+            },
+            (Flip::Clock, _, Domain::Realtime) => Rule {
+                domain: Domain::Monotonic,
+                ..self
+            },
+            (Flip::Clock, _, Domain::Monotonic) => Rule {
+                domain: Domain::Realtime,
+                ..self
+            },
+            (Flip::Base, ..) => Rule {
+                mistaken: !self.mistaken && id.row().mistaken.is_some(),
+                ..self
+            },
+        }
+    }
+
+    fn reached(self, base: Clocks, length: Span, now: Clocks) -> bool {
+        let due = u128::from(base.raw(self.domain)) + u128::from(length.ns);
+        let now = u128::from(now.raw(self.domain));
+        match self.compare {
+            Compare::Inclusive => now >= due,
+            Compare::Strict => now > due,
+        }
+    }
+
+    fn until(self, base: Clocks, length: Span, now: Clocks) -> Span {
+        let strict = u128::from(self.compare == Compare::Strict);
+        let due = u128::from(base.raw(self.domain)) + u128::from(length.ns) + strict;
+        let wait = due.saturating_sub(u128::from(now.raw(self.domain)));
+        Span::from_ns(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
 }
 
 /// The comparisons of a run. The default is the table of [`DEADLINES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     rules: BTreeMap<DeadlineId, Rule>,
+    /// Which flips would have made a difference, seen by all clones together.
+    mattered: [Marks; 3],
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        let row = |row: &crate::Deadline| {
-            (
-                row.id,
-                Rule {
-                    domain: row.domain,
-                    compare: row.compare,
-                },
-            )
-        };
         Rules {
-            rules: DEADLINES.iter().map(row).collect(),
+            rules: DEADLINES.iter().map(|row| (row.id, Rule::from(row))).collect(),
+            mattered: Default::default(),
         }
     }
 }
 
 impl Rules {
-    /// The rule of a deadline.
+    /// The rule of a deadline. Whoever asks may do anything with it, so every flip of it counts as one that matters.
     pub fn get(&self, id: DeadlineId) -> Rule {
-        let row = id.row();
-        self.rules.get(&id).copied().unwrap_or(Rule {
-            domain: row.domain,
-            compare: row.compare,
-        })
+        self.mattered.iter().for_each(|marks| marks.set(id as usize));
+        self.rule(id)
+    }
+
+    fn rule(&self, id: DeadlineId) -> Rule {
+        let rule = self.rules.get(&id).copied();
+        rule.unwrap_or_else(|| Rule::from(id.row()))
     }
 
     /// Replaces a rule: a quirk that is off, or a flip whose detection a test demands.
@@ -50,44 +113,56 @@ impl Rules {
         self.rules.insert(id, rule);
     }
 
+    /// Turns one part of a rule around.
+    pub fn flip(&mut self, id: DeadlineId, flip: Flip) {
+        self.set(id, self.rule(id).flipped(id, flip));
+    }
+
     /// Turns strict into inclusive and back.
     pub fn flip_compare(&mut self, id: DeadlineId) {
-        let rule = self.get(id);
-        let compare = match rule.compare {
-            Compare::Strict => Compare::Inclusive,
-            Compare::Inclusive => Compare::Strict,
-        };
-        self.set(id, Rule { compare, ..rule });
+        self.flip(id, Flip::Compare);
     }
 
     /// Moves a deadline to the other clock.
     pub fn flip_domain(&mut self, id: DeadlineId) {
-        let rule = self.get(id);
-        let domain = match rule.domain {
-            Domain::Realtime => Domain::Monotonic,
-            Domain::Monotonic => Domain::Realtime,
-        };
-        self.set(id, Rule { domain, ..rule });
+        self.flip(id, Flip::Clock);
+    }
+
+    /// Whether a flip could have changed any answer that these rules and their clones gave so far.
+    pub fn mattered(&self, id: DeadlineId, flip: Flip) -> bool {
+        self.mattered[flip as usize].has(id as usize)
+    }
+
+    fn mark<T: PartialEq>(&self, id: DeadlineId, answer: &T, of: impl Fn(Rule) -> T) {
+        for flip in [Flip::Compare, Flip::Clock] {
+            if of(self.rule(id).flipped(id, flip)) != *answer {
+                self.mattered[flip as usize].set(id as usize);
+            }
+        }
+    }
+
+    /// Which of two bases a deadline counts from: the one of the table, unless a test has flipped it.
+    pub fn base<T: PartialEq>(&self, id: DeadlineId, table: T, mistaken: T) -> T {
+        if table != mistaken {
+            self.mattered[Flip::Base as usize].set(id as usize);
+        }
+        if self.rule(id).mistaken { mistaken } else { table }
     }
 
     /// Whether the deadline `length` after `base` is reached at `now`. Both readings come from the same actor.
     pub fn reached(&self, id: DeadlineId, base: Clocks, length: Span, now: Clocks) -> bool {
-        let rule = self.get(id);
-        let due = u128::from(base.raw(rule.domain)) + u128::from(length.ns);
-        let now = u128::from(now.raw(rule.domain));
-        match rule.compare {
-            Compare::Inclusive => now >= due,
-            Compare::Strict => now > due,
-        }
+        let reached = |rule: Rule| rule.reached(base, length, now);
+        let answer = reached(self.rule(id));
+        self.mark(id, &answer, reached);
+        answer
     }
 
     /// How much time must pass from `now` until [`Rules::reached`] turns true; zero if it is true already.
     pub fn until(&self, id: DeadlineId, base: Clocks, length: Span, now: Clocks) -> Span {
-        let rule = self.get(id);
-        let strict = u128::from(rule.compare == Compare::Strict);
-        let due = u128::from(base.raw(rule.domain)) + u128::from(length.ns) + strict;
-        let wait = due.saturating_sub(u128::from(now.raw(rule.domain)));
-        Span::from_ns(u64::try_from(wait).unwrap_or(u64::MAX))
+        let until = |rule: Rule| rule.until(base, length, now);
+        let answer = until(self.rule(id));
+        self.mark(id, &answer, until);
+        answer
     }
 }
 
@@ -145,6 +220,32 @@ mod tests {
             let before = rules.reached(row.id, at(100), Span::from_ns(30), edge);
             rules.flip_compare(row.id);
             assert_ne!(rules.reached(row.id, at(100), Span::from_ns(30), edge), before);
+            assert_eq!(rules.base(row.id, 1, 2), 1);
+            rules.flip(row.id, Flip::Base);
+            assert_eq!(rules.base(row.id, 1, 2), 1 + i32::from(row.mistaken.is_some()));
         }
+    }
+
+    #[test]
+    fn a_flip_matters_only_where_it_changes_an_answer() {
+        let rules = Rules::default();
+        let (id, length) = (DeadlineId::Lease, Span::from_ns(30));
+        let mattered =
+            |rules: &Rules| [Flip::Compare, Flip::Clock, Flip::Base].map(|flip| rules.mattered(id, flip));
+        rules.reached(id, at(100), length, at(129));
+        rules.base(id, 1, 1);
+        assert_eq!(mattered(&rules), [false; 3]);
+        rules.clone().reached(id, at(100), length, at(130));
+        assert_eq!(mattered(&rules), [true, false, false]);
+        let ahead = Clocks {
+            realtime: RealtimeNs(500),
+            ..at(100)
+        };
+        rules.reached(id, at(100), length, ahead);
+        rules.base(id, 1, 2);
+        assert_eq!(mattered(&rules), [true; 3]);
+        assert!(!rules.mattered(DeadlineId::Ping, Flip::Compare));
+        rules.until(DeadlineId::Ping, at(100), length, at(100));
+        assert!(rules.mattered(DeadlineId::Ping, Flip::Compare));
     }
 }

@@ -5,10 +5,12 @@
 mod action;
 mod dimension;
 pub mod failpoint;
+mod guard;
 mod phase;
 mod quirk;
 
 pub use action::{ACTIONS, ActionKind, ActionRow};
 pub use dimension::{DIMENSIONS, Dimension, DimensionRow, TriggerKind};
+pub use guard::{GUARDS, Guard, GuardRow, GuardedBy, Guards};
 pub use phase::{Moment, PHASES, Phase, PhaseId};
 pub use quirk::{Profile, QUIRKS, Quirk, QuirkRow, Quirks};

@@ -1,5 +1,6 @@
 //! Named, switchable behaviours of upstream that break the contract, and the two profiles made of them.
 
+use moonquake_clock::Marks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -38,6 +39,8 @@ pub struct QuirkRow {
     pub upstream: &'static str,
     /// What happens when it is off.
     pub strict: &'static str,
+    /// The place upstream where it happens.
+    pub mirrors: &'static str,
 }
 
 /// All quirks.
@@ -47,60 +50,72 @@ pub const QUIRKS: &[QuirkRow] = &[
         name: "stale-put-end",
         upstream: "PutEnd and PutRevoke look at the client id only, so a late one acts on a newer attempt",
         strict: "they name their attempt, and an old attempt's is refused with ILLEGAL_CLIENT",
+        mirrors: "master_service.cpp:PutEnd",
     },
     QuirkRow {
         id: Quirk::WallClockLeases,
         name: "wall-clock-leases",
         upstream: "the master compares leases on the wall clock, which can be set",
         strict: "the master compares leases on the monotonic clock",
+        mirrors: "master_service.h:GrantReadLease",
     },
     QuirkRow {
         id: Quirk::RestartForgetsLeases,
         name: "restart-forgets-leases",
         upstream: "a new master hands out a remounted segment at once",
         strict: "a segment that comes back to a new master stays closed for one lease",
+        mirrors: "segment.cpp:ReMountSegment",
     },
     QuirkRow {
         id: Quirk::RemountForgetsLeases,
         name: "remount-forgets-leases",
         upstream: "an expired or unmounted segment forgets its leases and its quarantine",
         strict: "a segment that comes back stays closed until its last lease and quarantine are over",
+        mirrors: "segment.cpp:PrepareUnmountSegment",
     },
     QuirkRow {
         id: Quirk::RevokeFreesAtOnce,
         name: "revoke-frees-at-once",
         upstream: "PutRevoke frees the range although the transfer may still be running",
         strict: "a revoked range is quarantined until the release timeout",
+        mirrors: "master_service.cpp:PutRevoke",
     },
     QuirkRow {
         id: Quirk::ForceFreesLeased,
         name: "force-frees-leased",
         upstream: "a forced remove frees a range at once although a reader's lease lives",
         strict: "a forced remove hides the key and quarantines the range until the lease is over",
+        mirrors: "master_service.cpp:Remove",
     },
     QuirkRow {
         id: Quirk::TransferOutlivesOperation,
         name: "transfer-outlives-operation",
         upstream: "a transfer that is given up goes on and touches the buffer later",
         strict: "a transfer is fenced before its failure is told",
+        mirrors: "transfer_task.cpp:wait_for_completion",
     },
     QuirkRow {
         id: Quirk::ProbeGrantsLease,
         name: "probe-grants-lease",
         upstream: "an existence probe that hits grants a full lease",
         strict: "an existence probe grants none",
+        mirrors: "master_service.cpp:ExistKey",
     },
     QuirkRow {
         id: Quirk::EmptyRoundKeepsQuarantine,
         name: "empty-round-keeps-quarantine",
         upstream: "an eviction round under pressure that finds no candidate returns before it releases quarantine",
         strict: "every round releases what is due",
+        mirrors: "master_service.cpp:BatchEvict",
     },
 ];
 
 /// A set of quirks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Quirks(BTreeSet<Quirk>);
+pub struct Quirks {
+    on: BTreeSet<Quirk>,
+    asked: Marks,
+}
 
 /// A named set of quirks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -124,6 +139,15 @@ impl Quirk {
     }
 }
 
+impl From<BTreeSet<Quirk>> for Quirks {
+    fn from(on: BTreeSet<Quirk>) -> Quirks {
+        Quirks {
+            on,
+            asked: Marks::default(),
+        }
+    }
+}
+
 impl Quirks {
     /// No quirk.
     pub fn none() -> Quirks {
@@ -132,17 +156,24 @@ impl Quirks {
 
     /// Every quirk.
     pub fn all() -> Quirks {
-        Quirks(QUIRKS.iter().map(|row| row.id).collect())
+        QUIRKS.iter().map(|row| row.id).collect::<BTreeSet<_>>().into()
     }
 
     /// One quirk alone.
     pub fn only(quirk: Quirk) -> Quirks {
-        Quirks(BTreeSet::from([quirk]))
+        BTreeSet::from([quirk]).into()
     }
 
     /// Whether the quirk is on.
     pub fn has(&self, quirk: Quirk) -> bool {
-        self.0.contains(&quirk)
+        self.asked.set(quirk as usize);
+        self.on.contains(&quirk)
+    }
+
+    /// Whether these quirks, or clones of them, were ever asked for this one. Where they were not, it makes no
+    /// difference.
+    pub fn asked(&self, quirk: Quirk) -> bool {
+        self.asked.has(quirk as usize)
     }
 }
 

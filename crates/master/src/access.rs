@@ -5,21 +5,24 @@ use crate::Master;
 use crate::due::Due;
 use crate::objects::{Object, Replica, split_off};
 use moonquake_clock::{Clocks, DeadlineId, Span};
-use moonquake_faults::Quirk;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{BufferDescriptor, DescriptorVariant, MemoryDescriptor, ReplicaDescriptor};
 
 impl Master {
     /// Whether any replica is within reach, finished or not.
     pub(crate) fn is_valid(&self, object: &Object) -> bool {
-        object
-            .replicas
-            .iter()
-            .any(|replica| self.segments.is_live(replica))
+        let mut replicas = object.replicas.iter();
+        if self.guarded(Guard::OneLiveReplicaSuffices) {
+            replicas.any(|replica| self.segments.is_live(replica))
+        } else {
+            replicas.len() > 0 && replicas.all(|replica| self.segments.is_live(replica))
+        }
     }
 
     /// Whether a reader may be sent to the replica.
     pub(crate) fn is_readable(&self, replica: &Replica) -> bool {
-        replica.is_complete() && self.segments.is_live(replica)
+        let finished = replica.is_complete() || !self.guarded(Guard::InvisibleBeforeEnd);
+        finished && self.segments.is_live(replica)
     }
 
     /// The object, if it is present and valid; cleans nothing.

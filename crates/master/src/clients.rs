@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     /// Pings that no monitor round has read yet.
-    queued: Vec<Uuid>,
+    queued: Vec<(Uuid, Clocks)>,
     /// For each watched client the monitor round that read its last ping.
     read_at: BTreeMap<Uuid, Clocks>,
     remounted: BTreeSet<Uuid>,
@@ -17,8 +17,8 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Queues a ping for the next monitor round; that round, not this instant, starts the ttl.
-    pub(crate) fn ping(&mut self, client: Uuid) {
-        self.queued.push(client);
+    pub(crate) fn ping(&mut self, client: Uuid, now: Clocks) {
+        self.queued.push((client, now));
     }
 
     /// Whether the client is in the OK set.
@@ -54,8 +54,9 @@ impl Clients {
 
     /// One monitor round: reads the queued pings, then forgets and returns the clients whose ttl is over.
     pub(crate) fn expire(&mut self, rules: &Rules, ttl: Span, now: Clocks) -> Vec<Uuid> {
-        for client in self.queued.drain(..) {
-            self.read_at.insert(client, now);
+        for (client, arrived) in self.queued.drain(..) {
+            let base = rules.base(DeadlineId::ClientTtl, now, arrived);
+            self.read_at.insert(client, base);
         }
         let dead = |read_at: &Clocks| rules.reached(DeadlineId::ClientTtl, *read_at, ttl, now);
         let expired: Vec<Uuid> = self

@@ -1,7 +1,7 @@
 //! The configuration of a master, with upstream's defaults. Mirrors `mooncake-store/src/master.cpp` (flags).
 
 use moonquake_clock::{DeadlineId, Domain, Rule, Rules, Span};
-use moonquake_faults::{Profile, Quirk, Quirks};
+use moonquake_faults::{Guards, Profile, Quirk, Quirks};
 use std::collections::BTreeMap;
 
 /// How a master behaves.
@@ -37,6 +37,8 @@ pub struct MasterConfig {
     pub quirks: Quirks,
     /// How each deadline is compared.
     pub rules: Rules,
+    /// The checks that are made: all, but for a test that lifts one.
+    pub guards: Guards,
 }
 
 impl Default for MasterConfig {
@@ -57,6 +59,7 @@ impl Default for MasterConfig {
             placement_seed: 0,
             quirks: Profile::Upstream.quirks(),
             rules: Rules::default(),
+            guards: Guards::default(),
         }
     }
 }

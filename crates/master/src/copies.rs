@@ -5,6 +5,7 @@ use crate::Master;
 use crate::objects::{Object, Replica, split_off};
 use crate::placement::Placement;
 use moonquake_clock::{Clocks, DeadlineId};
+use moonquake_faults::Guard;
 use moonquake_protocol::{
     CopyStartResponse, ErrorCode, MoveStartResponse, ReplicaDescriptor, ReplicaStatus, SegmentStatus, Uuid,
 };
@@ -208,7 +209,7 @@ impl Master {
             return Ok(());
         };
         let source = split_off(&mut object.replicas, |replica| replica.id == task.source);
-        self.quarantine(source, now);
+        self.quarantine_unless_lifted(Guard::MovedSourceKept, source, now);
         Ok(())
     }
 
@@ -224,10 +225,10 @@ impl Master {
             return Err(ErrorCode::ReplicaIsGone);
         }
         self.copies.remove(key);
+        let lets_go = self.guarded(Guard::LostTargetUnpinsSource);
         let Some(object) = self.objects.get_mut(key) else {
             return Ok(false);
         };
-        unpin(object, task.source);
         let mut found = 0;
         for replica in object
             .replicas
@@ -237,7 +238,11 @@ impl Master {
             replica.status = ReplicaStatus::Complete;
             found += 1;
         }
-        Ok(found == task.targets.len())
+        let whole = found == task.targets.len();
+        if whole || lets_go {
+            unpin(object, task.source);
+        }
+        Ok(whole)
     }
 
     /// Revokes a copy or a move: the targets are freed at once.
@@ -287,7 +292,8 @@ impl Master {
             };
             unpin(object, task.source);
             let targets = split_off(&mut object.replicas, |replica| task.targets.contains(&replica.id));
-            self.quarantine(targets, task.start);
+            let base = self.quarantine_base(task.start, now);
+            self.quarantine(targets, base);
             if self.look(&key).is_none() {
                 self.erase(&key);
             }

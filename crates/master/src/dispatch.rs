@@ -236,10 +236,10 @@ impl Master {
                 ))
             }
             Request::Ping { client_id } => {
-                self.clients.ping(*client_id);
+                self.clients.ping(*client_id, now);
                 Response::Ping(Ok(PingResponse {
                     view_version_id: 0,
-                    client_status: self.clients.status(*client_id),
+                    client_status: self.ping_status(*client_id),
                 }))
             }
             _ => return None,

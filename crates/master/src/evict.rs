@@ -5,7 +5,7 @@ use crate::Master;
 use crate::objects::{Object, Replica, SHARDS, split_off};
 use crate::select::nth_element;
 use moonquake_clock::{Clocks, DeadlineId};
-use moonquake_faults::Quirk;
+use moonquake_faults::{Guard, Guards, Quirk};
 use std::sync::Arc;
 
 /// A target share from which a round materialises all candidates at once. Below it, only so many beyond the target
@@ -61,6 +61,10 @@ impl Master {
             self.release_quarantine(now);
             self.last_sweep = now;
         }
+        self.last_sweep = self
+            .config
+            .rules
+            .base(DeadlineId::IdleSweep, self.last_sweep, now);
     }
 
     /// One round under pressure that aims at a share of the objects and does not stop below another.
@@ -96,15 +100,15 @@ impl Master {
                 let Some(object) = self.objects.get(&key) else {
                     continue;
                 };
-                if object.hard_pinned || !self.has_evictable(object) {
+                if self.is_hard_pinned(object) || !self.has_evictable(object) {
                     continue;
                 }
                 census.base += 1;
-                if !self.lease_is_over(object, now) {
+                if self.is_leased(object, now) {
                     continue;
                 }
                 let rank = self.lease_rank(object);
-                if !self.is_soft_pinned(&key, now) {
+                if !self.is_spared(&key, now) {
                     census.plain.push(Candidate { key, rank });
                 } else if self.config.allow_evict_soft_pinned_objects {
                     census.soft_pinned.push(rank);
@@ -189,10 +193,11 @@ impl Master {
                 let Some(object) = self.objects.get(&key) else {
                     continue;
                 };
-                let could =
-                    !object.hard_pinned && self.lease_is_over(object, now) && self.has_evictable(object);
+                let could = !self.is_hard_pinned(object)
+                    && !self.is_leased(object, now)
+                    && self.has_evictable(object);
                 let old = self.lease_rank(object) <= cutoff;
-                let pinned = could && self.is_soft_pinned(&key, now);
+                let pinned = could && self.is_spared(&key, now);
                 let chosen = if plain_only {
                     old && !pinned
                 } else {
@@ -210,7 +215,7 @@ impl Master {
         let Some(object) = self.objects.get(key) else {
             return false;
         };
-        self.lease_is_over(object, now) && self.has_evictable(object) && !self.is_soft_pinned(key, now)
+        !self.is_leased(object, now) && self.has_evictable(object) && !self.is_spared(key, now)
     }
 
     /// Evicts an object, or its whole group unless a member is leased; how many objects lost replicas.
@@ -225,7 +230,7 @@ impl Master {
         let leased = |key: &Arc<str>| {
             self.objects
                 .get(key)
-                .is_some_and(|object| !self.lease_is_over(object, now))
+                .is_some_and(|object| self.is_leased(object, now))
         };
         if members.iter().any(leased) {
             return 0;
@@ -235,8 +240,8 @@ impl Master {
             let Some(object) = self.objects.get(&member) else {
                 continue;
             };
-            let blocked = object.hard_pinned || !self.has_evictable(object);
-            if !blocked && (soft_pinned_too || !self.is_soft_pinned(&member, now)) {
+            let blocked = self.is_hard_pinned(object) || !self.has_evictable(object);
+            if !blocked && (soft_pinned_too || !self.is_spared(&member, now)) {
                 evicted += usize::from(self.evict_object(&member));
             }
         }
@@ -245,12 +250,13 @@ impl Master {
 
     /// Takes every replica that may go from an object; whether there was one.
     fn evict_object(&mut self, key: &str) -> bool {
-        let segments = &self.segments;
+        let (segments, guards) = (&self.segments, &self.config.guards);
         let Some(object) = self.objects.get_mut(key) else {
             return false;
         };
-        let evictable =
-            |replica: &Replica| replica.is_complete() && replica.readers == 0 && segments.is_live(replica);
+        let evictable = |replica: &Replica| {
+            replica.is_complete() && !is_copied(replica, guards) && segments.is_live(replica)
+        };
         let evicted = split_off(&mut object.replicas, evictable);
         self.free_all(&evicted);
         if self.look(key).is_none() {
@@ -264,8 +270,27 @@ impl Master {
         object
             .replicas
             .iter()
-            .any(|replica| self.is_readable(replica) && replica.readers == 0)
+            .any(|replica| self.is_readable(replica) && !is_copied(replica, &self.config.guards))
     }
+
+    /// Whether a reader may still trust the object.
+    fn is_leased(&self, object: &Object, now: Clocks) -> bool {
+        !self.lease_is_over(object, now) && self.guarded(Guard::EvictionWaitsForLease)
+    }
+
+    fn is_hard_pinned(&self, object: &Object) -> bool {
+        object.hard_pinned && self.guarded(Guard::EvictionSparesHardPin)
+    }
+
+    /// Whether the object goes only after all that are not soft-pinned.
+    fn is_spared(&mut self, key: &str, now: Clocks) -> bool {
+        self.is_soft_pinned(key, now) && self.guarded(Guard::EvictionSparesSoftPin)
+    }
+}
+
+/// Whether a copy reads from the replica.
+fn is_copied(replica: &Replica, guards: &Guards) -> bool {
+    replica.readers > 0 && guards.stand(Guard::EvictionSparesCopySource)
 }
 
 /// A share of the objects, rounded up.

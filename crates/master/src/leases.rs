@@ -10,6 +10,14 @@ impl Master {
     /// Lengthens the lease of an object to at least one ttl from now; it is never shortened. In a group all members
     /// are lengthened, but only if this object's lease is at least half over or a member has joined.
     pub(crate) fn grant_lease(&mut self, now: Clocks, key: &str) {
+        self.renew_pin_by_mistake(now, key);
+        let Some(object) = self.objects.get(key) else {
+            return;
+        };
+        let running = !self.lease_is_over(object, now);
+        if self.config.rules.base(DeadlineId::Lease, false, running) {
+            return;
+        }
         let Some(object) = self.objects.get_mut(key) else {
             return;
         };
@@ -33,6 +41,19 @@ impl Master {
             }
         }
         self.objects.refreshed(&group);
+    }
+
+    /// A read starts a soft pin again, if a test has made the deadline count from reads.
+    fn renew_pin_by_mistake(&mut self, now: Clocks, key: &str) {
+        let renewed = now + self.config.soft_pin;
+        let rules = &self.config.rules;
+        let pin = self
+            .objects
+            .get_mut(key)
+            .and_then(|object| object.soft_pin_end.as_mut());
+        if let Some(end) = pin {
+            *end = rules.base(DeadlineId::SoftPin, *end, renewed);
+        }
     }
 
     /// Whether no reader may still trust the object.

@@ -52,6 +52,7 @@ use clients::Clients;
 use closing::Departures;
 use copies::CopyTask;
 use moonquake_clock::{Clocks, Thread};
+use moonquake_faults::Guard;
 use moonquake_protocol::{Request, Response};
 use mounting::GracefulUnmount;
 use objects::Objects;
@@ -110,6 +111,11 @@ impl Master {
             need_eviction: false,
             cleanup_due: false,
         })
+    }
+
+    /// Whether a check is made, which only a test changes.
+    pub(crate) fn guarded(&self, guard: Guard) -> bool {
+        self.config.guards.stand(guard)
     }
 
     /// Answers one request that is handled at `now`.

@@ -2,9 +2,10 @@
 //! `GracefulUnmountSegment` and `ClientMonitorFunc`.
 
 use crate::Master;
-use crate::segments::{Mounted, Segments};
+use crate::segments::Mounted;
 use moonquake_clock::{Clocks, MonotonicNs, Span};
-use moonquake_protocol::{ErrorCode, Segment, SegmentStatus, Uuid};
+use moonquake_faults::Guard;
+use moonquake_protocol::{ClientStatus, ErrorCode, Segment, SegmentStatus, Uuid};
 
 /// A graceful unmount that waits for its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +23,21 @@ impl Master {
         segment: &Segment,
         client: Uuid,
     ) -> Result<(), ErrorCode> {
-        self.clients.ping(client);
-        if let Mounted::New(mount) = self.segments.mount(segment, client)? {
+        self.clients.ping(client, now);
+        if let Mounted::New(mount) = self.mount(segment, client)? {
             self.close_returning(now, mount, false);
         }
         self.clients.set_host(client, &segment.host_id);
         Ok(())
+    }
+
+    fn mount(&mut self, segment: &Segment, client: Uuid) -> Result<Mounted, ErrorCode> {
+        match self.segments.mount(segment, client) {
+            Err(ErrorCode::UnavailableInCurrentStatus) if !self.guarded(Guard::NoMountWhileUnmounting) => {
+                Ok(Mounted::Already)
+            }
+            mounted => mounted,
+        }
     }
 
     /// Mounts all segments of a client again and makes it OK; does nothing for a client that is OK already.
@@ -42,16 +52,13 @@ impl Master {
             .map(|segment| segment.host_id.as_str())
             .find(|host| !host.is_empty());
         self.clients.set_host(client, host.unwrap_or_default());
-        if segments
-            .iter()
-            .any(|segment| !may_remount(&self.segments, segment, client))
-        {
+        if segments.iter().any(|segment| !self.may_remount(segment, client)) {
             return Err(ErrorCode::InvalidParams);
         }
         if self.clients.is_ok(client) {
             return Ok(());
         }
-        self.clients.ping(client);
+        self.clients.ping(client, now);
         let existed: Vec<bool> = segments
             .iter()
             .map(|segment| self.segments.by_segment(segment.id).is_some())
@@ -70,10 +77,10 @@ impl Master {
 
     fn mount_each(&mut self, now: Clocks, segments: &[Segment], client: Uuid) -> Result<(), ErrorCode> {
         for segment in segments {
-            if !may_remount(&self.segments, segment, client) {
+            if !self.may_remount(segment, client) {
                 return Err(ErrorCode::InvalidParams);
             }
-            match self.segments.mount(segment, client) {
+            match self.mount(segment, client) {
                 Ok(Mounted::New(mount)) => self.close_returning(now, mount, true),
                 // An invalid segment is passed over here and found missing below.
                 Ok(Mounted::Already) | Err(ErrorCode::InvalidParams) => {}
@@ -105,6 +112,19 @@ impl Master {
         self.segments.unmount(segment, client).is_some()
     }
 
+    /// Whether a client may remount a segment: it is unknown, or its own and the same in every field. Mirrors
+    /// `segment.cpp:ValidateRemountSegment`.
+    fn may_remount(&self, segment: &Segment, client: Uuid) -> bool {
+        let own = self
+            .segments
+            .of_client(client)
+            .is_some_and(|ids| ids.contains(&segment.id));
+        self.segments
+            .by_segment(segment.id)
+            .is_none_or(|mount| mount.segment == *segment && own)
+            || !self.guarded(Guard::RemountByOwner)
+    }
+
     /// Takes a segment out of placement and unmounts it after the grace period.
     pub(crate) fn graceful_unmount_segment(
         &mut self,
@@ -121,7 +141,9 @@ impl Master {
         if !owned.contains(&segment) || self.segments.mount_of(segment).is_none() {
             return Err(ErrorCode::InvalidParams);
         }
-        self.segments.begin_graceful_unmount(segment)?;
+        if self.guarded(Guard::GracefulUnmountCloses) {
+            self.segments.begin_graceful_unmount(segment)?;
+        }
         self.graceful.push(GracefulUnmount {
             deadline: now.monotonic + grace,
             segment,
@@ -151,7 +173,7 @@ impl Master {
         let expired = self
             .clients
             .expire(&self.config.rules, self.config.client_ttl, now);
-        if expired.is_empty() {
+        if expired.is_empty() || !self.guarded(Guard::SilentClientExpires) {
             return;
         }
         self.graceful.retain(|timer| !expired.contains(&timer.client));
@@ -161,6 +183,15 @@ impl Master {
             }
         }
         self.clear_unreachable();
+    }
+
+    /// What a ping is answered.
+    pub(crate) fn ping_status(&self, client: Uuid) -> ClientStatus {
+        if self.guarded(Guard::PingAsksForRemount) {
+            self.clients.status(client)
+        } else {
+            ClientStatus::Ok
+        }
     }
 
     /// Status of the latest mount of a name.
@@ -179,15 +210,4 @@ impl Master {
             .map(|mount| mount.status)
             .ok_or(ErrorCode::SegmentNotFound)
     }
-}
-
-/// Whether a client may remount a segment: it is unknown, or its own and the same in every field. Mirrors
-/// `segment.cpp:ValidateRemountSegment`.
-fn may_remount(segments: &Segments, segment: &Segment, client: Uuid) -> bool {
-    segments.by_segment(segment.id).is_none_or(|mount| {
-        mount.segment == *segment
-            && segments
-                .of_client(client)
-                .is_some_and(|ids| ids.contains(&segment.id))
-    })
 }

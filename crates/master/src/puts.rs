@@ -4,7 +4,7 @@ use crate::Master;
 use crate::objects::{PendingPin, Replica, split_off};
 use crate::writes::{Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId};
-use moonquake_faults::Quirk;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
     DescriptorVariant, ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaStatus, ReplicaType, ReplicateConfig,
     Uuid,
@@ -28,19 +28,31 @@ impl Master {
         let key = write.key;
         self.drop_stale(key);
         if let Some(object) = self.objects.get(key) {
-            let waits =
-                !self
-                    .config
-                    .rules
-                    .reached(DeadlineId::Discard, object.put_start, self.config.discard, now);
-            if object.has_complete() || waits {
+            let rules = &self.config.rules;
+            let base = rules.base(DeadlineId::Discard, object.put_start, object.last_start);
+            let waits = !rules.reached(DeadlineId::Discard, base, self.config.discard, now);
+            let refused = if object.has_complete() {
+                self.guarded(Guard::ExistingKeyRefused)
+            } else {
+                waits && self.guarded(Guard::OpenWriteRefused)
+            };
+            if refused {
+                self.note_refused_start(now, key);
                 return Err(ErrorCode::ObjectAlreadyExists);
             }
             if let Some(object) = self.take(key) {
-                self.quarantine(object.replicas, object.put_start);
+                let base = self.quarantine_base(object.put_start, now);
+                self.quarantine_unless_lifted(Guard::PreemptedRangeKept, object.replicas, base);
             }
         }
         self.allocate_object(now, write, group, pin, None)
+    }
+
+    /// Remembers a refused PutStart, from which a deadline counts only by mistake.
+    fn note_refused_start(&mut self, now: Clocks, key: &str) {
+        if let Some(object) = self.objects.get_mut(key) {
+            object.last_start = now;
+        }
     }
 
     /// Whether the writer of an End or Revoke holds another attempt than the present one. The wire does not say, so
@@ -61,12 +73,14 @@ impl Master {
         let key = meta.key.as_str();
         let object = self.open(key).ok_or(ErrorCode::ObjectNotFound)?;
         let (attempt, owner) = (object.attempt, object.client);
-        if client != owner || self.is_stale_attempt(attempt, fence) {
+        let foreign = client != owner && self.guarded(Guard::EndByOwner);
+        if foreign || self.is_stale_attempt(attempt, fence) {
             return Err(ErrorCode::IllegalClient);
         }
+        let once = self.guarded(Guard::EndOnce);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
-        if !object.writing {
+        if !object.writing && once {
             // A repeated End is no error, as long as it finds everything it means complete.
             return if meant && object.all_complete() {
                 Ok(())
@@ -110,12 +124,15 @@ impl Master {
     ) -> Result<(), ErrorCode> {
         let object = self.open(key).ok_or(ErrorCode::ObjectNotFound)?;
         let (attempt, owner) = (object.attempt, object.client);
-        if client != owner || self.is_stale_attempt(attempt, fence) {
+        let foreign = client != owner && self.guarded(Guard::RevokeByOwner);
+        if foreign || self.is_stale_attempt(attempt, fence) {
             return Err(ErrorCode::IllegalClient);
         }
+        let only_open = self.guarded(Guard::RevokeOnlyOpen);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
-        if !object.writing || (meant && !object.replicas.iter().all(Replica::is_processing)) {
+        let closed = !object.writing || (meant && !object.replicas.iter().all(Replica::is_processing));
+        if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;

@@ -6,6 +6,7 @@ use crate::due::Due;
 use crate::objects::Replica;
 use crate::segments::MountId;
 use moonquake_clock::{Clocks, DeadlineId};
+use moonquake_faults::Guard;
 
 /// Replicas that are kept until a deadline.
 #[derive(Clone, Debug)]
@@ -25,6 +26,20 @@ impl Master {
             length: self.config.release,
         };
         self.quarantine_until(replicas, due);
+    }
+
+    /// What the quarantine of a range counts from that was handed out at `put_start` and is discarded now.
+    pub(crate) fn quarantine_base(&self, put_start: Clocks, now: Clocks) -> Clocks {
+        self.config.rules.base(DeadlineId::Quarantine, put_start, now)
+    }
+
+    /// Keeps replicas for one release timeout from `base`, or frees them at once where a test has lifted that guard.
+    pub(crate) fn quarantine_unless_lifted(&mut self, guard: Guard, replicas: Vec<Replica>, base: Clocks) {
+        if self.guarded(guard) {
+            self.quarantine(replicas, base);
+        } else {
+            self.free_all(&replicas);
+        }
     }
 
     /// Keeps replicas until a deadline.

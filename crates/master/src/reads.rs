@@ -4,7 +4,7 @@ use crate::Master;
 use crate::objects::SHARDS;
 use crate::pattern::{Pattern, PatternError};
 use moonquake_clock::Clocks;
-use moonquake_faults::Quirk;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ErrorCode, GetReplicaListResponse, ReplicaDescriptor};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,9 @@ impl Master {
             return Err(ErrorCode::ReplicaIsNotReady);
         }
         let object_checksum = object.checksum;
-        self.grant_lease(now, key);
+        if self.guarded(Guard::ReadGrantsLease) {
+            self.grant_lease(now, key);
+        }
         Ok(GetReplicaListResponse {
             replicas,
             lease_ttl_ms: self.config.lease_ms(),

@@ -6,6 +6,7 @@ use crate::objects::split_off;
 use crate::pattern::Pattern;
 use crate::reads::refusal;
 use moonquake_clock::Clocks;
+use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Uuid};
 
 impl Master {
@@ -14,15 +15,15 @@ impl Master {
         let Some(object) = self.look(key) else {
             return Some(ErrorCode::ObjectNotFound);
         };
-        if !force && !self.lease_is_over(object, now) {
+        let leased = !force && !self.lease_is_over(object, now);
+        if leased && self.guarded(Guard::RemovalWaitsForLease) {
             return Some(ErrorCode::ObjectHasLease);
         }
-        if !object.all_complete() {
+        if !object.all_complete() && self.guarded(Guard::RemovalSparesOpenWrite) {
             return Some(ErrorCode::ReplicaIsNotReady);
         }
-        self.copies
-            .contains_key(key)
-            .then_some(ErrorCode::ObjectHasReplicationTask)
+        let copied = self.copies.contains_key(key);
+        (copied && self.guarded(Guard::RemovalSparesCopy)).then_some(ErrorCode::ObjectHasReplicationTask)
     }
 
     /// Removes one key.
@@ -81,9 +82,13 @@ impl Master {
             let Some(object) = self.objects.get(&key).filter(|_| chosen(&key)) else {
                 continue;
             };
-            let free = force || self.lease_is_over(object, now);
-            if free && object.all_complete() && !self.copies.contains_key(&*key) {
+            let free =
+                force || self.lease_is_over(object, now) || !self.guarded(Guard::BulkRemovalWaitsForLease);
+            let closed = object.all_complete() || !self.guarded(Guard::BulkRemovalSparesOpenWrite);
+            if free && closed && !self.copies.contains_key(&*key) {
                 self.erase_removed(now, &key);
+                removed += 1;
+            } else if !self.guarded(Guard::RemovalCountsWhatWent) {
                 removed += 1;
             }
         }

@@ -3,6 +3,7 @@
 use crate::Master;
 use crate::objects::{Replica, SHARDS, split_off};
 use moonquake_clock::{Clocks, DeadlineId};
+use moonquake_faults::Guard;
 
 impl Master {
     /// Looks at every shard.
@@ -17,16 +18,15 @@ impl Master {
                 continue;
             };
             let settled = !self.is_valid(object) || object.all_complete();
-            let given_up =
-                self.config
-                    .rules
-                    .reached(DeadlineId::Release, object.put_start, self.config.release, now);
+            let rules = &self.config.rules;
+            let base = rules.base(DeadlineId::Release, object.put_start, object.last_start);
+            let given_up = rules.reached(DeadlineId::Release, base, self.config.release, now);
             if !settled && given_up {
-                let put_start = object.put_start;
+                let base = self.quarantine_base(object.put_start, now);
                 if let Some(object) = self.objects.get_mut(&key) {
                     // All unfinished replicas, those of a copy too: nobody can tell them apart here.
                     let unfinished = split_off(&mut object.replicas, Replica::is_processing);
-                    self.quarantine(unfinished, put_start);
+                    self.quarantine_unless_lifted(Guard::GivenUpRangeKept, unfinished, base);
                 }
             }
             if settled || given_up {

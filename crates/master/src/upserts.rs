@@ -5,7 +5,7 @@ use crate::objects::{Replica, split_off};
 use crate::puts::single_configs;
 use crate::writes::{PinRequest, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId, Span};
-use moonquake_faults::Quirk;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ErrorCode, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Uuid};
 
 impl Master {
@@ -26,7 +26,7 @@ impl Master {
             if write.config.group_ids.is_some() && object.group != group {
                 return Err(ErrorCode::InvalidParams);
             }
-            if self.copies.contains_key(key) {
+            if self.copies.contains_key(key) && self.guarded(Guard::UpsertWaitsForCopy) {
                 return Err(ErrorCode::ObjectHasReplicationTask);
             }
             if object.writing {
@@ -49,7 +49,7 @@ impl Master {
         let group = object.group.clone();
         let kept_pin = self.living_pin(now, key);
         if let Some(object) = self.take(key) {
-            self.quarantine(object.replicas, now);
+            self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
         }
         let write = Write {
             config: &config,
@@ -75,7 +75,7 @@ impl Master {
         let unfinished = split_off(&mut object.replicas, Replica::is_processing);
         object.pending_pin = None;
         let gone = !object.has_complete();
-        self.quarantine(unfinished, now);
+        self.quarantine_unless_lifted(Guard::OvertakenRangeKept, unfinished, now);
         self.objects.set_writing(key, false);
         if !gone {
             return None;
@@ -94,6 +94,7 @@ impl Master {
         };
         object.client = write.client;
         object.put_start = now;
+        object.last_start = now;
         for replica in object.replicas.iter_mut().filter(|replica| replica.is_complete()) {
             replica.status = ReplicaStatus::Processing;
             if renumber {

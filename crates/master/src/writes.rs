@@ -5,6 +5,7 @@ use crate::objects::{Object, PendingPin, Replica};
 use crate::placement::{Placement, Wish, host_order};
 use crate::{Master, MasterConfig};
 use moonquake_clock::Clocks;
+use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, SoftPinAction, Uuid};
 
 /// The arguments of a PutStart or UpsertStart.
@@ -42,7 +43,8 @@ pub(crate) struct PinRequest {
 pub(crate) fn check_write(config: &MasterConfig, write: &Write<'_>) -> Result<PinRequest, ErrorCode> {
     let wanted = write.config;
     let none_wanted = wanted.replica_num == 0 && wanted.nof_replica_num == 0 && wanted.dfs_replica_num == 0;
-    if none_wanted || write.key.is_empty() || write.size_bytes == 0 {
+    let empty = none_wanted || write.key.is_empty() || write.size_bytes == 0;
+    if empty && config.guards.stand(Guard::ArgumentsChecked) {
         return Err(ErrorCode::InvalidParams);
     }
     if wanted.dfs_replica_num > 1 || (wanted.dfs_replica_num > 0 && wanted.replica_num == 0) {
@@ -142,6 +144,8 @@ impl Master {
         };
         let enough_names = placement.open_names().len() as u64 >= wish.replicas;
         let places = placement.place(&wish);
+        let fewer = (places.len() as u64) < wish.replicas;
+        self.need_eviction |= fewer && !self.guarded(Guard::EvictionOnlyWhereItHelps);
         if places.is_empty() {
             self.need_eviction |= enough_names;
             return Err(ErrorCode::NoAvailableHandle);
@@ -150,12 +154,17 @@ impl Master {
         for (mount, allocation) in places {
             replicas.push(self.new_replica(mount, allocation, write.size_bytes));
         }
+        if fewer && !self.guarded(Guard::FewerReplicasAccepted) {
+            self.free_all(&replicas);
+            return Err(ErrorCode::NoAvailableHandle);
+        }
         let ids: Vec<u64> = replicas.iter().map(|replica| replica.id).collect();
         let descriptors = replicas.iter().map(|replica| self.describe(replica)).collect();
         let object = Object {
             client: write.client,
             attempt: ids[0],
             put_start: now,
+            last_start: now,
             size_bytes: write.size_bytes,
             checksum: None,
             group,

@@ -3,7 +3,7 @@
 use crate::Plan;
 use moonquake_clock::Rules;
 use moonquake_evidence::Evidence;
-use moonquake_faults::{Profile, Quirks};
+use moonquake_faults::{Guards, Profile, Quirks};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -69,6 +69,8 @@ pub struct RunOptions {
     pub quirks: Quirks,
     /// The comparisons of the model; the table unless a test flips one.
     pub rules: Rules,
+    /// The checks that the model makes; all unless a test lifts one.
+    pub guards: Guards,
     /// The seed of the order of deliveries; without one, first in, first out.
     pub seed: Option<u64>,
     /// For tests of the judge: the engine claims the injection and does not make it.
@@ -82,6 +84,7 @@ impl RunOptions {
             profile,
             quirks: profile.quirks(),
             rules: Rules::default(),
+            guards: Guards::default(),
             seed: None,
             claim_only: false,
         }

@@ -9,7 +9,7 @@ use crate::run::Format;
 use crate::select::select;
 use moonquake_clock::{Compare, DEADLINES, Deadline, Length, Span, Thread};
 use moonquake_faults::{
-    ACTIONS, ActionRow, DIMENSIONS, DimensionRow, PHASES, Phase, QUIRKS, QuirkRow, Quirks,
+    ACTIONS, ActionRow, DIMENSIONS, DimensionRow, GUARDS, GuardRow, PHASES, Phase, QUIRKS, QuirkRow, Quirks,
 };
 use moonquake_scenario::Plan;
 use serde::Serialize;
@@ -61,6 +61,7 @@ struct Catalog<'a> {
     actions: Vec<Reached<'a, &'a ActionRow>>,
     threads: Vec<Reached<'a, ThreadRow>>,
     quirks: Vec<Reached<'a, &'a QuirkRow>>,
+    guards: &'static [GuardRow],
 }
 
 /// Shows the catalogue.
@@ -117,6 +118,7 @@ fn catalog(plans: &[Plan]) -> Catalog<'_> {
             |thread| reach::thread(plans, *thread),
         ),
         quirks: reached(QUIRKS, |row| *row, |row| reach::quirk(plans, &strict, row.id)),
+        guards: GUARDS,
     }
 }
 
@@ -142,6 +144,10 @@ fn lines(catalog: &Catalog<'_>, origin: &str) -> Vec<String> {
         catalog.threads.iter().map(thread).collect(),
     );
     section("Quirks", catalog.quirks.iter().flat_map(quirk).collect());
+    section(
+        "Checks that tests lift one at a time (which scenarios notice: scenarios/MATRIX.md)",
+        catalog.guards.iter().flat_map(|row| guard(row)).collect(),
+    );
     section("Reached by no scenario", unreached(catalog));
     lines
 }
@@ -208,11 +214,24 @@ fn thread(reached: &Reached<'_, ThreadRow>) -> String {
     )
 }
 
-fn quirk(reached: &Reached<'_, &QuirkRow>) -> [String; 2] {
+fn more(words: &str) -> String {
+    format!("{:>4}  {:<28}  {words}", "", "")
+}
+
+fn quirk(reached: &Reached<'_, &QuirkRow>) -> [String; 3] {
     let row = reached.row;
     [
         line(reached, row.name, &format!("upstream: {}", row.upstream)),
-        format!("{:>4}  {:<28}  strict:   {}", "", "", row.strict),
+        more(&format!("strict:   {}", row.strict)),
+        more(&format!("mirrors:  {}", row.mirrors)),
+    ]
+}
+
+fn guard(row: &GuardRow) -> [String; 2] {
+    let by = format!("{:?}", row.by).to_lowercase();
+    [
+        format!("{:>4}  {:<28}  {by}: {}", "", row.name, row.keeps),
+        more(&format!("mirrors:  {}", row.mirrors)),
     ]
 }
 

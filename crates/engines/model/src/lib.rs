@@ -28,6 +28,7 @@ pub fn master_config(plan: &Plan, options: &RunOptions) -> Result<MasterConfig, 
         client_ttl: timeouts.client_ttl,
         quirks: options.quirks.clone(),
         rules: options.rules.clone(),
+        guards: options.guards.clone(),
         ..MasterConfig::default()
     };
     config

@@ -37,6 +37,7 @@ pub fn start_clocks() -> Clocks {
 fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
     config.rules = options.rules.clone();
+    config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
     Actor {
         config,

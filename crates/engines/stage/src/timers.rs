@@ -118,18 +118,13 @@ impl<P: Ports> Stage<'_, P> {
         self.transfers.values().flat_map(move |transfer| {
             let acts = self.acts(&transfer.actor);
             let moving = self.transfer_is_free(transfer) && transfer.next_at > self.now;
-            let progress = self.until(
-                DeadlineId::Progress,
-                &transfer.actor,
-                transfer.progress_at,
-                timeouts.progress,
-            );
-            let limit = self.until(
-                DeadlineId::Transfer,
-                &transfer.actor,
-                transfer.submitted_at,
-                timeouts.transfer,
-            );
+            let (submitted, moved) = (transfer.submitted_at, transfer.progress_at);
+            let rules = &self.options.rules;
+            let progress = rules.base(DeadlineId::Progress, moved, submitted);
+            let limit = rules.base(DeadlineId::Transfer, submitted, moved);
+            let actor = &transfer.actor;
+            let progress = self.until(DeadlineId::Progress, actor, progress, timeouts.progress);
+            let limit = self.until(DeadlineId::Transfer, actor, limit, timeouts.transfer);
             let part = moving.then_some((transfer.next_at, Due::Movement));
             let progress = acts.then_some((progress, Due::Progress(transfer.id)));
             let limit = transfer

@@ -57,6 +57,8 @@ pub(crate) struct Object {
     pub(crate) attempt: u64,
     /// When its PutStart or UpsertStart was handled.
     pub(crate) put_start: Clocks,
+    /// When the last PutStart or UpsertStart of the key was handled, refused ones too.
+    pub(crate) last_start: Clocks,
     /// Length in bytes.
     pub(crate) size_bytes: u64,
     /// What PutEnd said.
