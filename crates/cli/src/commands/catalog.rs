@@ -146,7 +146,7 @@ fn lines(catalog: &Catalog<'_>, origin: &str) -> Vec<String> {
     section("Quirks", catalog.quirks.iter().flat_map(quirk).collect());
     section(
         "Checks that tests lift one at a time (which scenarios notice: scenarios/MATRIX.md)",
-        catalog.guards.iter().flat_map(|row| guard(row)).collect(),
+        catalog.guards.iter().flat_map(guard).collect(),
     );
     section("Reached by no scenario", unreached(catalog));
     lines
