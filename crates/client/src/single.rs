@@ -45,6 +45,14 @@ fn phases_of(request: &Request) -> CallPhases {
             Some(PhaseId::GetQuerySent),
             Some(PhaseId::GetQueryResponse),
         ],
+        Request::Remove { .. }
+        | Request::BatchRemove { .. }
+        | Request::RemoveByRegex { .. }
+        | Request::RemoveAll { .. } => [
+            Some(PhaseId::RemoveBefore),
+            Some(PhaseId::RemoveSent),
+            Some(PhaseId::RemoveResponse),
+        ],
         _ => [None; 3],
     };
     CallPhases {

@@ -36,6 +36,13 @@ pub enum PhaseId {
     RevokeSent,
     /// The answer to PutRevoke has arrived, not acted on. Mirrors the return of `master_client.cpp:PutRevoke`.
     RevokeResponse,
+    /// A removal is about to be sent. Mirrors `client_service.cpp:Client::Remove`, `RemoveByRegex`, `RemoveAll` and
+    /// `BatchRemove` before the call.
+    RemoveBefore,
+    /// A removal is on its way, not handled. Mirrors the wire behind `master_client.cpp:Remove`.
+    RemoveSent,
+    /// The answer to a removal has arrived, not acted on. Mirrors the return of `master_client.cpp:Remove`.
+    RemoveResponse,
 }
 
 /// The kind of moment a phase is, which decides which actions make sense there.
@@ -62,7 +69,7 @@ pub struct Phase {
     pub id: PhaseId,
     /// Its name in scenarios.
     pub name: &'static str,
-    /// The operation it belongs to: `put`, `get` or `revoke`.
+    /// The operation it belongs to: `put`, `get`, `revoke` or `remove`.
     pub operation: &'static str,
     /// The RPC it surrounds, where there is one.
     pub rpc: Option<&'static str>,
@@ -97,6 +104,9 @@ phases! {
     RevokeBefore "client.revoke.before" "revoke" Some("PutRevoke"), Before, "the transfer of a put has failed, nothing is sent";
     RevokeSent "client.revoke.sent" "revoke" Some("PutRevoke"), Sent, "PutRevoke is on its way, not handled";
     RevokeResponse "client.revoke.response" "revoke" Some("PutRevoke"), Response, "PutRevoke is answered, the put has not returned";
+    RemoveBefore "client.remove.before" "remove" Some("Remove"), Before, "the removal has begun, nothing is sent";
+    RemoveSent "client.remove.sent" "remove" Some("Remove"), Sent, "the removal is on its way, not handled";
+    RemoveResponse "client.remove.response" "remove" Some("Remove"), Response, "the removal is answered, it has not returned";
 }
 
 impl PhaseId {

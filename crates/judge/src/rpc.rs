@@ -33,6 +33,11 @@ pub(crate) fn family(rpc: &str) -> Option<Family> {
     })
 }
 
+/// Whether a call takes keys away, one by one or by a pattern. The keys of a pattern stand in no frame.
+pub(crate) fn is_removal(rpc: &str) -> bool {
+    family(rpc) == Some(Family::Remove) || matches!(rpc, "RemoveByRegex" | "RemoveAll")
+}
+
 /// Whether an answer of that call grants what was asked for.
 pub(crate) fn granted(rpc: &str, code: Option<&str>) -> bool {
     match family(rpc) {

@@ -46,6 +46,10 @@ pub(crate) fn reaches(verb: Verb, phase: PhaseId) -> bool {
                     ],
                 )
         }
+        P::RemoveBefore | P::RemoveSent | P::RemoveResponse => matches!(
+            verb,
+            Verb::Remove | Verb::BatchRemove | Verb::RemoveByRegex | Verb::RemoveAll
+        ),
     }
 }
 
@@ -62,6 +66,6 @@ fn is_call(verb: Verb, calls: &[Rpc]) -> bool {
 
 /// Whether the phase belongs to the first request of an operation that reaches it.
 pub(crate) fn is_first_request(verb: Verb, phase: PhaseId) -> bool {
-    let first = ["PutStart", "GetReplicaList"];
+    let first = ["PutStart", "GetReplicaList", "Remove"];
     !whole_put(verb) || phase.row().rpc.is_some_and(|rpc| first.contains(&rpc))
 }

@@ -107,6 +107,11 @@ impl Ports for ModelPorts {
         Ok(format!("instance {} is gone", self.instance))
     }
 
+    fn freeze_master(&mut self, frozen: bool) -> PortResult<String> {
+        let how = if frozen { "stands still" } else { "goes on" };
+        Ok(format!("instance {} {how}", self.instance))
+    }
+
     fn start_master(&mut self) -> PortResult<String> {
         self.master = Some(new_master(&self.config, self.clocks)?);
         self.instance += 1;

@@ -141,8 +141,7 @@ impl<P: Ports> Stage<'_, P> {
     /// The actor stands still, or goes on.
     pub(crate) fn freeze(&mut self, name: &str, frozen: bool) -> Staged<()> {
         if name == "master" {
-            self.master_frozen = frozen;
-            return Ok(());
+            return self.freeze_master(frozen);
         }
         let Some(actor) = self.actors.get_mut(name) else {
             return Ok(());
@@ -153,6 +152,17 @@ impl<P: Ports> Stage<'_, P> {
             self.ports.freeze_owner(&home, frozen)?;
             self.log_owners()?;
         }
+        Ok(())
+    }
+
+    fn freeze_master(&mut self, frozen: bool) -> Staged<()> {
+        if !self.master_up || self.master_frozen == frozen {
+            return Ok(());
+        }
+        let detail = self.ports.freeze_master(frozen)?;
+        self.master_frozen = frozen;
+        let change = if frozen { Change::Frozen } else { Change::Resumed };
+        self.note("master", Observer::Master, None, Kind::Actor { change, detail });
         Ok(())
     }
 

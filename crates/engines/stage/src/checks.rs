@@ -6,9 +6,9 @@ use moonquake_evidence::{Kind, Observer, Op};
 use moonquake_scenario::{Check, CheckKind};
 
 impl<P: Ports> Stage<'_, P> {
-    /// Reads the master's state and its clocks back.
+    /// Reads the master's state and its clocks back. One that stands still answers nobody.
     pub(crate) fn read_state(&mut self) -> Staged<()> {
-        if !self.master_up {
+        if !self.master_up || self.master_frozen {
             return Ok(());
         }
         let state = self.ports.observe()?;
@@ -54,7 +54,7 @@ impl<P: Ports> Stage<'_, P> {
 
     /// Whether the segment of a node is mounted, as the master says.
     pub(crate) fn mounted(&mut self, node: &str) -> Staged<bool> {
-        if !self.master_up {
+        if !self.master_up || self.master_frozen {
             return Ok(false);
         }
         let home = self

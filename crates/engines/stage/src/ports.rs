@@ -123,6 +123,8 @@ pub trait Ports {
     fn observe(&mut self) -> PortResult<State>;
     /// Ends the master at once; says how its end was seen.
     fn kill_master(&mut self) -> PortResult<String>;
+    /// Stops the master where it stands, or lets it go on; says how that was seen.
+    fn freeze_master(&mut self, frozen: bool) -> PortResult<String>;
     /// Starts a new master without any memory of the old one; says what was seen of it.
     fn start_master(&mut self) -> PortResult<String>;
 

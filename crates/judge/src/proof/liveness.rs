@@ -1,10 +1,11 @@
-//! Liveness: the target pinged, and then did not, for longer than a ping takes to come.
+//! Liveness: the target pinged, and then did not, for longer than a ping takes to come; or the master handled calls, and
+//! then did not.
 
 use super::phase::Done;
 use super::{Gathered, actors, trigger};
 use crate::view::{Pos, View};
 use moonquake_clock::{DeadlineId, Length, Span};
-use moonquake_evidence::{Kind, Observer};
+use moonquake_evidence::{Change, Kind, Leg, Observer};
 use moonquake_scenario::{Verb, What};
 
 pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
@@ -12,6 +13,9 @@ pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
     let target = view.plan.fault.target.as_str();
     trigger::struck_in_place(gathered, injected, injected, Done::ToActor);
     let until = frozen_until(view, injected);
+    if target == "master" {
+        return master(gathered, injected, until);
+    }
     let pings = actors::pings(view, target, injected);
     let Some(last) = pings.last().copied() else {
         gathered.lacks(
@@ -45,6 +49,48 @@ pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
         let text = format!("{silent} of silence is not longer than the {period} between two pings");
         gathered.lacks(text, [last]);
     }
+}
+
+/// The master pings nobody: it handled calls before, and while it stood still one was sent to it and waited.
+fn master(gathered: &mut Gathered<'_, '_>, injected: Pos, until: Pos) {
+    let view = gathered.view;
+    let handled = |from: Pos, to: Pos| {
+        view.frames
+            .iter()
+            .rev()
+            .find(move |frame| frame.leg == Leg::RequestHandled && from <= frame.pos && frame.pos < to)
+            .map(|frame| frame.pos)
+    };
+    let before = handled(0, injected);
+    let life = handled(injected, until);
+    let still = view
+        .changes(target_of(view))
+        .find(|(pos, change)| *pos > injected && *change == Change::Frozen)
+        .map(|(pos, _)| pos);
+    let waited = view
+        .frames
+        .iter()
+        .find(|frame| frame.leg == Leg::RequestSent && injected < frame.pos && frame.pos < until)
+        .map(|frame| frame.pos);
+    let missing = if life.is_some() {
+        "the master handled a call while it should have stood still"
+    } else if still.is_none() {
+        "nobody saw the master stop"
+    } else if waited.is_none() {
+        "no call was sent to the master while it stood still, so its silence shows nothing"
+    } else {
+        "the master was never seen to handle a call, so its silence shows nothing"
+    };
+    gathered.demand(
+        before.is_some() && life.is_none() && still.is_some() && waited.is_some(),
+        "the master handled calls before, stopped, and let one wait that was sent to it then",
+        missing,
+        before.into_iter().chain(still).chain(waited).chain(life),
+    );
+}
+
+fn target_of<'a>(view: &View<'a>) -> &'a str {
+    view.plan.fault.target.as_str()
 }
 
 /// The end of a freeze or hold: where the injector says that it lets go, where a step `resume` began, or the end.

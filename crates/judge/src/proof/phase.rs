@@ -66,6 +66,9 @@ fn fits(view: &View<'_>, op: Op, progress: &Progress, phase: PhaseId, pos: Pos, 
         PhaseId::GetQueryResponse => answered(p.query) && untouched,
         PhaseId::GetPayloadPart => read && p.open > 0 && p.parts_landed > 0,
         PhaseId::GetPayloadDone => read && all_landed(p),
+        PhaseId::RemoveBefore => p.began.is_some() && p.remove.is_none(),
+        PhaseId::RemoveSent => sent(p.remove),
+        PhaseId::RemoveResponse => answered(p.remove),
     }
 }
 
@@ -152,20 +155,26 @@ fn hits_of(view: &View<'_>, op: Op, phase: PhaseId, pos: Pos, current: bool) -> 
 }
 
 fn count(view: &View<'_>, op: Op, phase: PhaseId, pos: Pos, leg: Leg) -> u64 {
-    let wanted = family_of(phase);
-    let frames = view.frames_of(op).filter(|frame| {
-        frame.leg == leg && frame.pos < pos && wanted.is_some() && rpc::family(frame.rpc) == wanted
-    });
+    let frames = view
+        .frames_of(op)
+        .filter(|frame| frame.leg == leg && frame.pos < pos && surrounds(phase, frame.rpc));
     frames.count() as u64
 }
 
-/// The calls that a phase surrounds.
-fn family_of(phase: PhaseId) -> Option<Family> {
-    Some(match phase {
+/// Whether a phase surrounds a call of that name.
+fn surrounds(phase: PhaseId, rpc: &str) -> bool {
+    let family = match phase {
         PhaseId::PutStartBefore | PhaseId::PutStartSent | PhaseId::PutStartResponse => Family::Start,
         PhaseId::PutEndSent | PhaseId::PutEndResponse => Family::End,
         PhaseId::RevokeBefore | PhaseId::RevokeSent | PhaseId::RevokeResponse => Family::Revoke,
         PhaseId::GetQueryBefore | PhaseId::GetQuerySent | PhaseId::GetQueryResponse => Family::Query,
-        _ => return None,
-    })
+        PhaseId::RemoveBefore | PhaseId::RemoveSent | PhaseId::RemoveResponse => {
+            return rpc::is_removal(rpc);
+        }
+        PhaseId::PutPayloadPart
+        | PhaseId::PutPayloadDone
+        | PhaseId::GetPayloadPart
+        | PhaseId::GetPayloadDone => return false,
+    };
+    rpc::family(rpc) == Some(family)
 }

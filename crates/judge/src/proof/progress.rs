@@ -24,6 +24,7 @@ pub(crate) struct Progress {
     pub(crate) end: Option<Call>,
     pub(crate) revoke: Option<Call>,
     pub(crate) query: Option<Call>,
+    pub(crate) remove: Option<Call>,
     /// Places of everything that its transfers did.
     pub(crate) data: Vec<Pos>,
     pub(crate) parts_landed: u64,
@@ -88,6 +89,7 @@ impl Progress {
             Some(Family::End) => &mut self.end,
             Some(Family::Revoke) => &mut self.revoke,
             Some(Family::Query) => &mut self.query,
+            _ if rpc::is_removal(frame.rpc) => &mut self.remove,
             _ => return,
         };
         let call = slot.get_or_insert_with(Call::default);
@@ -113,6 +115,7 @@ impl Progress {
             PhaseId::PutEndSent | PhaseId::PutEndResponse => self.end,
             PhaseId::RevokeBefore | PhaseId::RevokeSent | PhaseId::RevokeResponse => self.revoke,
             PhaseId::GetQueryBefore | PhaseId::GetQuerySent | PhaseId::GetQueryResponse => self.query,
+            PhaseId::RemoveBefore | PhaseId::RemoveSent | PhaseId::RemoveResponse => self.remove,
             PhaseId::PutPayloadPart
             | PhaseId::PutPayloadDone
             | PhaseId::GetPayloadPart
@@ -122,7 +125,7 @@ impl Progress {
 
     /// The places that show the progress, latest last.
     pub(crate) fn places(&self) -> Vec<Pos> {
-        let calls = [self.start, self.end, self.revoke, self.query];
+        let calls = [self.start, self.end, self.revoke, self.query, self.remove];
         let mut places: Vec<Pos> = calls
             .into_iter()
             .flatten()
@@ -156,6 +159,7 @@ impl Progress {
             self.data_words(),
             call("PutEnd", self.end),
             call("PutRevoke", self.revoke),
+            call("the removal", self.remove),
         ]
         .into_iter()
         .flatten()

@@ -263,3 +263,43 @@ fn somebody_elses_clock_must_have_been_read() {
         assert_eq!(proven(&story), others);
     }
 }
+
+#[test]
+fn a_frozen_master_stopped_answered_nobody_and_was_asked() {
+    for flaw in [
+        "none",
+        "did not stop",
+        "answered",
+        "was not asked",
+        "had not answered before",
+    ] {
+        let fault = "dimension = \"liveness\"\ntarget = \"master\"\nafter = \"t0\"\naction = \"freeze\"";
+        let steps = "{ id = \"t0\", tick = \"client_monitor\" },\n\
+                     { id = \"g\", who = \"r1\", do = \"exist\", key = \"k\", async = true },\n\
+                     { id = \"r\", do = \"resume\" },";
+        let mut story = Story::new(&scenario_in("", fault, steps));
+        if flaw == "had not answered before" {
+            story.events.clear();
+        }
+        let op = story.instant("t0");
+        story.inject(Some(op));
+        if flaw != "did not stop" {
+            story.change("master", Change::Frozen);
+        }
+        if flaw != "was not asked" {
+            let asked = story.begin("g");
+            let message = story.send(asked, "ExistKey", "k");
+            if flaw == "answered" {
+                story.handle(message, "false", &[]);
+            }
+        }
+        story.pass(secs(5));
+        let resume = story.begin("r");
+        story.release();
+        story.change("master", Change::Resumed);
+        story.ping("n1");
+        story.end(resume, "ok");
+        story.read();
+        assert_eq!(proven(&story), flaw == "none", "{flaw}");
+    }
+}

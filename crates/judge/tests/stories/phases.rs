@@ -14,6 +14,7 @@ const PUT: [&str; 7] = [
     "end_response",
 ];
 const REVOKE: [&str; 3] = ["before", "sent", "response"];
+const REMOVE: [&str; 3] = ["before", "sent", "response"];
 const GET: [&str; 5] = [
     "query_before",
     "query_sent",
@@ -83,6 +84,20 @@ fn revoke_until(story: &mut Story, phase: &str) -> Op {
     op
 }
 
+fn remove_until(story: &mut Story, phase: &str) -> Op {
+    let op = story.begin("p1");
+    if phase == "before" {
+        return op;
+    }
+    let removal = story.send(op, "Remove", "k");
+    if phase == "sent" {
+        return op;
+    }
+    story.handle(removal, "OBJECT_NOT_FOUND", &[]);
+    story.deliver(removal);
+    op
+}
+
 fn get_until(story: &mut Story, phase: &str, parts: u32) -> Op {
     let at = range(0, 4 * MIB);
     story.put("p0", "k", &at);
@@ -124,6 +139,7 @@ fn crash_plan(operation: &str, phase: &str, hit: u32) -> String {
             "{ id = \"p0\", who = \"w1\", do = \"put\", key = \"k\", size = \"4MiB\" },\n\
              { id = \"g1\", who = \"r1\", do = \"get\", key = \"k\", async = true },"
         }
+        "remove" => "{ id = \"p1\", who = \"w1\", do = \"remove\", key = \"k\", async = true },",
         _ => "{ id = \"p1\", who = \"w1\", do = \"put\", key = \"k\", size = \"4MiB\", async = true },",
     };
     let end = "\n{ id = \"last\", who = \"w2\", do = \"exist\", key = \"other\", expect = \"false\" },";
@@ -134,12 +150,13 @@ fn crash_plan(operation: &str, phase: &str, hit: u32) -> String {
     )
 }
 
-/// The story of a put, revoke or get that stops at a phase.
+/// The story of a put, revoke, get or removal that stops at a phase.
 fn until(operation: &str, planned: &str, hit: u32, real: &str, parts: u32) -> (Story, Op) {
     let mut story = Story::new(&crash_plan(operation, planned, hit));
     let op = match operation {
         "put" => put_until(&mut story, real, parts),
         "revoke" => revoke_until(&mut story, real),
+        "remove" => remove_until(&mut story, real),
         _ => get_until(&mut story, real, parts),
     };
     (story, op)
@@ -162,7 +179,13 @@ fn proven_at(operation: &str, planned: &str, real: &str) -> bool {
 
 #[test]
 fn each_phase_is_proven_where_it_is_and_nowhere_else() {
-    for (operation, phases) in [("put", &PUT[..]), ("revoke", &REVOKE[..]), ("get", &GET[..])] {
+    let all = [
+        ("put", &PUT[..]),
+        ("revoke", &REVOKE[..]),
+        ("get", &GET[..]),
+        ("remove", &REMOVE[..]),
+    ];
+    for (operation, phases) in all {
         for planned in phases {
             for real in phases {
                 assert_eq!(

@@ -88,6 +88,15 @@ impl Ports for RealPorts {
             .map_err(PortError::new)
     }
 
+    fn freeze_master(&mut self, frozen: bool) -> PortResult<String> {
+        if frozen {
+            self.process.freeze().map_err(PortError::new)?;
+            return Ok("the kernel says that its process is stopped".to_owned());
+        }
+        self.process.resume().map_err(PortError::new)?;
+        Ok("its process was continued".to_owned())
+    }
+
     fn start_master(&mut self) -> PortResult<String> {
         self.process.restart().map_err(PortError::new)?;
         self.links.reconnect(self.process.rpc_addr())?;
