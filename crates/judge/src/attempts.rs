@@ -8,7 +8,7 @@
 use crate::rpc::{self, Entry, Family};
 use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Change, Leg, Op, Range};
-use moonquake_scenario::Verb;
+use moonquake_scenario::{ArgValue, Verb};
 use std::collections::BTreeMap;
 
 /// What became of an attempt at the master.
@@ -73,6 +73,16 @@ pub(crate) struct Attempts {
     current: BTreeMap<String, usize>,
 }
 
+/// Whether a PutEnd or PutRevoke means replicas in memory. One that names another kind of replica than the put has is
+/// accepted and does nothing.
+fn is_about_memory(view: &View<'_>, frame: &Frame<'_>) -> bool {
+    let action = frame.event.op.and_then(|op| view.action(op));
+    match action.and_then(|action| action.args.get("replica_type")) {
+        Some(ArgValue::Text(kind)) => matches!(kind.as_str(), "MEMORY" | "ALL"),
+        _ => true,
+    }
+}
+
 impl Attempts {
     /// Reads the attempts out of the record.
     pub(crate) fn of(view: &View<'_>) -> Attempts {
@@ -131,6 +141,7 @@ impl Attempts {
                 continue;
             }
             match family {
+                Family::End | Family::Revoke if !is_about_memory(view, frame) => {}
                 Family::Start => self.begin(frame, entry),
                 Family::End => self.end(view, frame, &entry.key),
                 Family::Revoke => {
@@ -209,16 +220,14 @@ impl Attempts {
         let sent = view
             .leg(frame.message, Leg::RequestSent)
             .map_or(frame.pos, |sent| sent.pos);
-        let mut candidates = self.all.iter().enumerate().rev();
-        let found = candidates.find(|(_, attempt)| {
-            attempt.key == key
-                && attempt.client == frame.event.actor
-                && if by_itself {
-                    attempt.start <= sent
-                } else {
-                    attempt.op == op
-                }
-        });
+        let own = |(_, attempt): &(usize, &Attempt)| attempt.key == key && attempt.client == frame.event.actor;
+        let mut candidates = self.all.iter().enumerate().filter(own);
+        let found = if by_itself {
+            candidates.rfind(|(_, attempt)| attempt.start <= sent)
+        } else {
+            // A start that was handled twice made two attempts; its client heard of the first.
+            candidates.find(|(_, attempt)| attempt.op == op)
+        };
         found.map(|(index, _)| index)
     }
 

@@ -6,6 +6,7 @@ use moonquake_evidence::{Content, Kind, Observer, Op, Range};
 use moonquake_scenario::{Do, What};
 use moonquake_witness::{Region, classify, fill};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Which buffer an operation uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +100,10 @@ impl<P: Ports> Stage<'_, P> {
         };
         for (name, range) in action.bind.iter().zip(ranges) {
             let name = Do::repeated(name, repetition);
-            if self.bound.insert(name.clone(), range.clone()).is_none() {
+            // A request that is handled twice hands out two ranges; the name is that of the first answer, which is the one
+            // that its client hears.
+            if let Entry::Vacant(vacant) = self.bound.entry(name.clone()) {
+                vacant.insert(range.clone());
                 self.buffers.pending_bindings.push((name, range.clone()));
             }
         }
