@@ -53,6 +53,11 @@ fn phases_of(request: &Request) -> CallPhases {
             Some(PhaseId::RemoveSent),
             Some(PhaseId::RemoveResponse),
         ],
+        Request::MountSegment { .. } => [
+            Some(PhaseId::MountBefore),
+            Some(PhaseId::MountSent),
+            Some(PhaseId::MountResponse),
+        ],
         _ => [None; 3],
     };
     CallPhases {

@@ -43,6 +43,12 @@ pub enum PhaseId {
     RemoveSent,
     /// The answer to a removal has arrived, not acted on. Mirrors the return of `master_client.cpp:Remove`.
     RemoveResponse,
+    /// A segment is about to be mounted. Mirrors `client_service.cpp:MountSegment` before the call.
+    MountBefore,
+    /// MountSegment is on its way, not handled. Mirrors the wire behind `master_client.cpp:MountSegment`.
+    MountSent,
+    /// The answer to MountSegment has arrived, not acted on. Mirrors the return of `master_client.cpp:MountSegment`.
+    MountResponse,
 }
 
 /// The kind of moment a phase is, which decides which actions make sense there.
@@ -69,7 +75,7 @@ pub struct Phase {
     pub id: PhaseId,
     /// Its name in scenarios.
     pub name: &'static str,
-    /// The operation it belongs to: `put`, `get`, `revoke` or `remove`.
+    /// The operation it belongs to: `put`, `get`, `revoke`, `remove` or `mount`.
     pub operation: &'static str,
     /// The RPC it surrounds, where there is one.
     pub rpc: Option<&'static str>,
@@ -107,6 +113,9 @@ phases! {
     RemoveBefore "client.remove.before" "remove" Some("Remove"), Before, "the removal has begun, nothing is sent";
     RemoveSent "client.remove.sent" "remove" Some("Remove"), Sent, "the removal is on its way, not handled";
     RemoveResponse "client.remove.response" "remove" Some("Remove"), Response, "the removal is answered, it has not returned";
+    MountBefore "client.mount.before" "mount" Some("MountSegment"), Before, "the mount has begun, nothing is sent";
+    MountSent "client.mount.sent" "mount" Some("MountSegment"), Sent, "MountSegment is on its way, not handled";
+    MountResponse "client.mount.response" "mount" Some("MountSegment"), Response, "MountSegment is answered, the mount has not returned";
 }
 
 impl PhaseId {

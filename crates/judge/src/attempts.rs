@@ -220,7 +220,8 @@ impl Attempts {
         let sent = view
             .leg(frame.message, Leg::RequestSent)
             .map_or(frame.pos, |sent| sent.pos);
-        let own = |(_, attempt): &(usize, &Attempt)| attempt.key == key && attempt.client == frame.event.actor;
+        let own =
+            |(_, attempt): &(usize, &Attempt)| attempt.key == key && attempt.client == frame.event.actor;
         let mut candidates = self.all.iter().enumerate().filter(own);
         let found = if by_itself {
             candidates.rfind(|(_, attempt)| attempt.start <= sent)

@@ -50,6 +50,7 @@ pub(crate) fn reaches(verb: Verb, phase: PhaseId) -> bool {
             verb,
             Verb::Remove | Verb::BatchRemove | Verb::RemoveByRegex | Verb::RemoveAll
         ),
+        P::MountBefore | P::MountSent | P::MountResponse => is_call(verb, &[Rpc::MountSegment]),
     }
 }
 
@@ -66,6 +67,6 @@ fn is_call(verb: Verb, calls: &[Rpc]) -> bool {
 
 /// Whether the phase belongs to the first request of an operation that reaches it.
 pub(crate) fn is_first_request(verb: Verb, phase: PhaseId) -> bool {
-    let first = ["PutStart", "GetReplicaList", "Remove"];
+    let first = ["PutStart", "GetReplicaList"];
     !whole_put(verb) || phase.row().rpc.is_some_and(|rpc| first.contains(&rpc))
 }

@@ -69,6 +69,9 @@ fn fits(view: &View<'_>, op: Op, progress: &Progress, phase: PhaseId, pos: Pos, 
         PhaseId::RemoveBefore => p.began.is_some() && p.remove.is_none(),
         PhaseId::RemoveSent => sent(p.remove),
         PhaseId::RemoveResponse => answered(p.remove),
+        PhaseId::MountBefore => p.began.is_some() && p.mount.is_none(),
+        PhaseId::MountSent => sent(p.mount),
+        PhaseId::MountResponse => answered(p.mount),
     }
 }
 
@@ -171,6 +174,7 @@ fn surrounds(phase: PhaseId, rpc: &str) -> bool {
         PhaseId::RemoveBefore | PhaseId::RemoveSent | PhaseId::RemoveResponse => {
             return rpc::is_removal(rpc);
         }
+        PhaseId::MountBefore | PhaseId::MountSent | PhaseId::MountResponse => return rpc == "MountSegment",
         PhaseId::PutPayloadPart
         | PhaseId::PutPayloadDone
         | PhaseId::GetPayloadPart

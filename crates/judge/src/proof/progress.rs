@@ -25,6 +25,7 @@ pub(crate) struct Progress {
     pub(crate) revoke: Option<Call>,
     pub(crate) query: Option<Call>,
     pub(crate) remove: Option<Call>,
+    pub(crate) mount: Option<Call>,
     /// Places of everything that its transfers did.
     pub(crate) data: Vec<Pos>,
     pub(crate) parts_landed: u64,
@@ -90,6 +91,7 @@ impl Progress {
             Some(Family::Revoke) => &mut self.revoke,
             Some(Family::Query) => &mut self.query,
             _ if rpc::is_removal(frame.rpc) => &mut self.remove,
+            _ if frame.rpc == "MountSegment" => &mut self.mount,
             _ => return,
         };
         let call = slot.get_or_insert_with(Call::default);
@@ -116,6 +118,7 @@ impl Progress {
             PhaseId::RevokeBefore | PhaseId::RevokeSent | PhaseId::RevokeResponse => self.revoke,
             PhaseId::GetQueryBefore | PhaseId::GetQuerySent | PhaseId::GetQueryResponse => self.query,
             PhaseId::RemoveBefore | PhaseId::RemoveSent | PhaseId::RemoveResponse => self.remove,
+            PhaseId::MountBefore | PhaseId::MountSent | PhaseId::MountResponse => self.mount,
             PhaseId::PutPayloadPart
             | PhaseId::PutPayloadDone
             | PhaseId::GetPayloadPart
@@ -125,7 +128,14 @@ impl Progress {
 
     /// The places that show the progress, latest last.
     pub(crate) fn places(&self) -> Vec<Pos> {
-        let calls = [self.start, self.end, self.revoke, self.query, self.remove];
+        let calls = [
+            self.start,
+            self.end,
+            self.revoke,
+            self.query,
+            self.remove,
+            self.mount,
+        ];
         let mut places: Vec<Pos> = calls
             .into_iter()
             .flatten()
@@ -160,6 +170,7 @@ impl Progress {
             call("PutEnd", self.end),
             call("PutRevoke", self.revoke),
             call("the removal", self.remove),
+            call("MountSegment", self.mount),
         ]
         .into_iter()
         .flatten()

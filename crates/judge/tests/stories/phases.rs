@@ -14,7 +14,8 @@ const PUT: [&str; 7] = [
     "end_response",
 ];
 const REVOKE: [&str; 3] = ["before", "sent", "response"];
-const REMOVE: [&str; 3] = ["before", "sent", "response"];
+/// Of a removal, and of a mount.
+const SINGLE: [&str; 3] = ["before", "sent", "response"];
 const GET: [&str; 5] = [
     "query_before",
     "query_sent",
@@ -84,17 +85,17 @@ fn revoke_until(story: &mut Story, phase: &str) -> Op {
     op
 }
 
-fn remove_until(story: &mut Story, phase: &str) -> Op {
+fn single_until(story: &mut Story, rpc: &str, phase: &str) -> Op {
     let op = story.begin("p1");
     if phase == "before" {
         return op;
     }
-    let removal = story.send(op, "Remove", "k");
+    let call = story.send(op, rpc, "k");
     if phase == "sent" {
         return op;
     }
-    story.handle(removal, "OBJECT_NOT_FOUND", &[]);
-    story.deliver(removal);
+    story.handle(call, "INVALID_PARAMS", &[]);
+    story.deliver(call);
     op
 }
 
@@ -139,6 +140,7 @@ fn crash_plan(operation: &str, phase: &str, hit: u32) -> String {
             "{ id = \"p0\", who = \"w1\", do = \"put\", key = \"k\", size = \"4MiB\" },\n\
              { id = \"g1\", who = \"r1\", do = \"get\", key = \"k\", async = true },"
         }
+        "mount" => "{ id = \"p1\", who = \"w1\", do = \"mount_segment\", async = true },",
         "remove" => "{ id = \"p1\", who = \"w1\", do = \"remove\", key = \"k\", async = true },",
         _ => "{ id = \"p1\", who = \"w1\", do = \"put\", key = \"k\", size = \"4MiB\", async = true },",
     };
@@ -150,13 +152,14 @@ fn crash_plan(operation: &str, phase: &str, hit: u32) -> String {
     )
 }
 
-/// The story of a put, revoke, get or removal that stops at a phase.
+/// The story of a put, revoke, get, removal or mount that stops at a phase.
 fn until(operation: &str, planned: &str, hit: u32, real: &str, parts: u32) -> (Story, Op) {
     let mut story = Story::new(&crash_plan(operation, planned, hit));
     let op = match operation {
         "put" => put_until(&mut story, real, parts),
         "revoke" => revoke_until(&mut story, real),
-        "remove" => remove_until(&mut story, real),
+        "remove" => single_until(&mut story, "Remove", real),
+        "mount" => single_until(&mut story, "MountSegment", real),
         _ => get_until(&mut story, real, parts),
     };
     (story, op)
@@ -183,7 +186,8 @@ fn each_phase_is_proven_where_it_is_and_nowhere_else() {
         ("put", &PUT[..]),
         ("revoke", &REVOKE[..]),
         ("get", &GET[..]),
-        ("remove", &REMOVE[..]),
+        ("remove", &SINGLE[..]),
+        ("mount", &SINGLE[..]),
     ];
     for (operation, phases) in all {
         for planned in phases {
