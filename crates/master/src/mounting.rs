@@ -153,8 +153,8 @@ impl Master {
     }
 
     /// Does what the timer of graceful unmounts has done by now. It runs by itself upstream; here every request and
-    /// every tick first catches up with it.
-    pub(crate) fn run_graceful_timer(&mut self, now: Clocks) {
+    /// every tick first catches up with it, and so should an observer.
+    pub fn run_graceful_timer(&mut self, now: Clocks) {
         while let Some(index) = self
             .next_graceful()
             .filter(|index| self.graceful[*index].deadline <= now.monotonic)

@@ -30,7 +30,8 @@ pub struct View {
 impl Master {
     /// What the admin endpoint shows. Grants nothing and changes nothing.
     ///
-    /// A graceful unmount that is due shows only after the next request or tick, which is when it is carried out.
+    /// A graceful unmount that is due shows only after the next request or tick, which is when it is carried out, or after
+    /// [`Master::run_graceful_timer`].
     pub fn view(&self) -> View {
         let mut view = View {
             allocated_bytes: self.segments.allocated_bytes(),

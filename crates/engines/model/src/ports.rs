@@ -81,8 +81,10 @@ impl Ports for ModelPorts {
 
     fn observe(&mut self) -> PortResult<State> {
         // An observer's request makes the master look at its clock, as the admin endpoint of the real one does.
-        self.read = self.clocks;
+        let now = self.clocks;
+        self.read = now;
         let master = self.master()?;
+        master.run_graceful_timer(now);
         master.settle_cleanup();
         let view = master.view();
         let range = |place: moonquake_master::Place| Range {

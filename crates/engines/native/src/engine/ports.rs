@@ -17,6 +17,7 @@ pub(crate) struct RealPorts {
     process: MasterProcess,
     links: Links,
     owners: Owners,
+    frozen: bool,
 }
 
 impl RealPorts {
@@ -25,6 +26,7 @@ impl RealPorts {
             process,
             links: Links::new(net.clone()),
             owners: Owners::new(net),
+            frozen: false,
         }
     }
 }
@@ -49,8 +51,12 @@ impl Ports for RealPorts {
     }
 
     fn set_master_clocks(&mut self, now: Clocks) -> PortResult<()> {
+        let moved = self.process.clocks() != now;
         self.process.set_clocks(now);
-        Ok(())
+        if !moved || self.frozen || self.process.exit_status().is_some() {
+            return Ok(());
+        }
+        self.process.run_due_timers().map_err(PortError::new)
     }
 
     /// What the process itself last read. It reads both clocks with every call, but not before it answers; so it is asked
@@ -89,16 +95,19 @@ impl Ports for RealPorts {
     }
 
     fn freeze_master(&mut self, frozen: bool) -> PortResult<String> {
+        self.frozen = frozen;
         if frozen {
             self.process.freeze().map_err(PortError::new)?;
             return Ok("the kernel says that its process is stopped".to_owned());
         }
         self.process.resume().map_err(PortError::new)?;
+        self.process.run_due_timers().map_err(PortError::new)?;
         Ok("its process was continued".to_owned())
     }
 
     fn start_master(&mut self) -> PortResult<String> {
         self.process.restart().map_err(PortError::new)?;
+        self.frozen = false;
         self.links.reconnect(self.process.rpc_addr())?;
         Ok("a new process answers".to_owned())
     }

@@ -153,6 +153,15 @@ impl MasterProcess {
         })
     }
 
+    /// Lets the timers that are due by its monotonic clock do their work. Upstream they run by themselves.
+    pub fn run_due_timers(&self) -> Result<(), ProcessError> {
+        let now = self.clocks().monotonic;
+        let done = self
+            .run
+            .patiently(|page, patience| self.run.threads.run_due(page, now, patience));
+        done.ok_or_else(|| self.run.stuck("a timer", "the thread of a timer to sleep again"))
+    }
+
     /// Waits until the replica clean-up worker, which unmounting a segment wakes, has nothing left to do.
     pub fn await_cleanup_idle(&self) -> Result<(), ProcessError> {
         let idle = self

@@ -152,6 +152,24 @@ impl Threads {
         })
     }
 
+    /// Lets through every worker that waits for a deadline on the monotonic clock which has come: a graceful unmount is such
+    /// a one. Each does one round at a time, until none is due. None if patience ends first.
+    pub(crate) fn run_due(&self, page: &Page, now: MonotonicNs, patience: &Patience<'_>) -> Option<()> {
+        for index in &self.workers {
+            let slot = &page.slots[*index];
+            loop {
+                wait_asleep(slot, patience)?;
+                let waits = slot.kind.load(Ordering::Relaxed) == KIND_TIMED_WAIT;
+                let due = waits && slot.deadline_monotonic_ns.load(Ordering::Relaxed) <= now.0;
+                if !due {
+                    break;
+                }
+                page::wake_from(slot, layout::TICKED);
+            }
+        }
+        Some(())
+    }
+
     /// Waits until every worker without a deadline sleeps. None if patience ends first.
     pub(crate) fn await_workers(&self, page: &Page, patience: &Patience<'_>) -> Option<()> {
         self.workers
