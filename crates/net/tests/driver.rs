@@ -97,7 +97,7 @@ fn an_object_is_put_and_got_and_every_phase_is_passed() {
     let mut read = vec![0; SIZE];
     assert_eq!(world.get("k", &mut read), Outcome::Ok);
     assert!(read == payload(), "other bytes came back");
-    for row in PHASES.iter().filter(|row| row.operation != "revoke") {
+    for row in PHASES.iter().filter(|row| matches!(row.operation, "put" | "get")) {
         let expected = match row.moment {
             Moment::Before | Moment::Done => 1,
             // Client and server share this process, and both pass them.
