@@ -25,6 +25,51 @@ pub struct Lanes {
     pub fault: Option<FaultLine>,
 }
 
+impl Lanes {
+    /// Every event that the lanes name, in no order and some of them several times.
+    pub fn events(&self) -> impl Iterator<Item = EventId> + '_ {
+        let actors = self.actors.iter().flat_map(ActorLane::points);
+        let epochs = self.places.iter().flat_map(|place| &place.epochs);
+        let fault = self.fault.iter().map(|fault| fault.at);
+        actors
+            .chain(epochs.flat_map(Epoch::points))
+            .chain(fault)
+            .map(|point| point.event)
+    }
+}
+
+impl ActorLane {
+    fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        let operations = self
+            .operations
+            .iter()
+            .flat_map(|one| [Some(one.began), one.ended]);
+        let messages = self
+            .messages
+            .iter()
+            .flat_map(|one| [one.sent, one.handled, one.answered, one.lost]);
+        let transfers = self.transfers.iter();
+        let moved = transfers.flat_map(|one| {
+            one.parts
+                .iter()
+                .copied()
+                .map(Some)
+                .chain([one.opened, one.closed])
+        });
+        let changes = self.changes.iter().map(|one| Some(one.at));
+        operations.chain(messages).chain(moved).chain(changes).flatten()
+    }
+}
+
+impl Epoch {
+    fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        let ends = [Some(self.since), self.until, self.readable_at];
+        ends.into_iter()
+            .flatten()
+            .chain(self.accesses.iter().map(|access| access.at))
+    }
+}
+
 /// A moment: a time, and the event that happened then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Point {
@@ -153,6 +198,8 @@ pub struct Stretch {
 pub struct PlaceLane {
     /// The segment, the caller's buffer, or a block of staging memory.
     pub name: String,
+    /// Whether it is a segment, whose ranges become readable; a buffer has only users.
+    pub segment: bool,
     /// Its size in bytes.
     pub size: u64,
     /// Its owners, in order.

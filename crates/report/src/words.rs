@@ -103,7 +103,7 @@ fn happens_to(target: &str, action: &Action) -> String {
         Action::Restart(_) => format!("{target} is restarted without its state"),
         Action::Delay(by) => format!("A message of {target} arrives {by} late"),
         Action::Error(code) => format!("{target} is answered with {code}"),
-        Action::Rate(bytes) => format!("The stream of {target} is slowed down to {bytes} bytes a second"),
+        Action::Rate(bytes) => format!("The stream of {target} is slowed down to {bytes} B/s"),
         Action::ClockStep { by_ns, clock } => {
             let which = match clock {
                 Domain::Realtime => "wall",

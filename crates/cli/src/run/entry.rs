@@ -4,6 +4,7 @@ use super::files::Files;
 use crate::exit::Exit;
 use moonquake_faults::Profile;
 use moonquake_report::Postmortem;
+use moonquake_report::html::{IndexOutcome, IndexRun};
 use moonquake_scenario::{EngineKind, Verdict};
 use std::time::Duration;
 
@@ -12,6 +13,10 @@ use std::time::Duration;
 pub(crate) struct Entry {
     /// The scenario.
     pub(crate) id: String,
+    /// Its title.
+    pub(crate) title: String,
+    /// The fault dimension.
+    pub(crate) dimension: &'static str,
     /// The engine.
     pub(crate) engine: EngineKind,
     /// The profile.
@@ -73,6 +78,33 @@ impl Entry {
             Outcome::Ran(ran) if ran.is_met() => Exit::Ok,
             Outcome::Ran(ran) if ran.postmortem.verdict == Verdict::NotReproduced => Exit::NotReproduced,
             Outcome::Ran(_) => Exit::Violated,
+        }
+    }
+
+    /// Its line on the page that lists all runs.
+    pub(crate) fn index_run(&self) -> IndexRun {
+        let (outcome, file) = match &self.outcome {
+            Outcome::Skipped(why) => (IndexOutcome::Skipped(why.clone()), None),
+            Outcome::Failed { why, .. } => (IndexOutcome::Failed(why.clone()), None),
+            Outcome::Ran(ran) => {
+                let outcome = IndexOutcome::Judged {
+                    verdict: ran.postmortem.verdict,
+                    is_met: ran.is_met(),
+                };
+                (
+                    outcome,
+                    ran.files.as_ref().and_then(|files| files.html.file_name()),
+                )
+            }
+        };
+        IndexRun {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            dimension: self.dimension.to_owned(),
+            engine: self.engine.name().to_owned(),
+            profile: self.profile.name().to_owned(),
+            outcome,
+            file: file.map(|name| name.to_string_lossy().into_owned()),
         }
     }
 

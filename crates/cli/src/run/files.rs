@@ -4,6 +4,7 @@ use super::one::hex_sha256;
 use crate::error::CliError;
 use crate::replace::replace;
 use moonquake_faults::Profile;
+use moonquake_report::html::{IndexRun, html, index};
 use moonquake_report::{Postmortem, json, markdown};
 use moonquake_scenario::EngineKind;
 use std::fs;
@@ -12,9 +13,14 @@ use std::path::{Path, PathBuf};
 /// The longest stem as it is; with its ending, a temporary name still fits what file systems allow.
 const STEM_BYTES: usize = 200;
 
-/// The two forms of one postmortem.
+/// The name of the page that lists the runs of a folder's last invocation.
+const INDEX: &str = "index.html";
+
+/// The forms of one postmortem.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
+    /// One page to look at and to forward.
+    pub(crate) html: PathBuf,
     /// Markdown.
     pub(crate) markdown: PathBuf,
     /// JSON.
@@ -32,23 +38,27 @@ pub(crate) fn stem(id: &str, kind: EngineKind, profile: Profile, seed: Option<u6
     format!("{name}.{kind}.{}{seed}", profile.name())
 }
 
-/// Writes both forms into the folder, which is made if it is not there.
+/// Writes all forms into the folder, which is made if it is not there.
 pub(crate) fn write(folder: &Path, stem: &str, postmortem: &Postmortem) -> Result<Files, CliError> {
-    fs::create_dir_all(folder).map_err(|source| CliError::Report {
-        path: folder.join(format!("{stem}.md")),
-        source,
-    })?;
-    let put = |ending: &str, text: String| {
-        let path = folder.join(format!("{stem}.{ending}"));
-        match replace(&path, &text) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(CliError::Report { path, source }),
-        }
-    };
     Ok(Files {
-        markdown: put("md", markdown(postmortem))?,
-        json: put("json", json(postmortem))?,
+        html: put(folder, &format!("{stem}.html"), &html(postmortem))?,
+        markdown: put(folder, &format!("{stem}.md"), &markdown(postmortem))?,
+        json: put(folder, &format!("{stem}.json"), &json(postmortem))?,
     })
+}
+
+/// Writes the list of an invocation's runs.
+pub(crate) fn write_index(folder: &Path, runs: &[IndexRun]) -> Result<PathBuf, CliError> {
+    put(folder, INDEX, &index(runs))
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
+    let path = folder.join(name);
+    let done = fs::create_dir_all(folder).and_then(|()| replace(&path, text));
+    match done {
+        Ok(()) => Ok(path),
+        Err(source) => Err(CliError::Report { path, source }),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::{Format, Results, Suite};
 use crate::out::{self, Out};
 use indicatif::{ProgressBar, ProgressStyle};
 use moonquake_scenario::EngineKind;
+use std::path::Path;
 use std::time::Duration;
 
 /// Shows runs as they come. Says nothing where the output is for machines.
@@ -117,7 +118,14 @@ impl Human {
     }
 
     /// The summary; then, for runs that went wrong, the commands that bring the same events back.
-    pub(crate) fn end(&self, suite: &Suite, results: &Results, summary: &Summary, out: &mut Out) {
+    pub(crate) fn end(
+        &self,
+        suite: &Suite,
+        results: &Results,
+        summary: &Summary,
+        index: Option<&Path>,
+        out: &mut Out,
+    ) {
         self.bar.finish_and_clear();
         let mut lines = vec![String::new(), counts(summary)];
         if summary.is_cut_short {
@@ -135,6 +143,7 @@ impl Human {
                 0 => format!("postmortems: {folder}/"),
                 some => format!("postmortems: {some} of {} could not be written", summary.ran),
             });
+            lines.extend(index.map(|index| format!("to look at: {}", index.display())));
             lines.push(format!("evidence sha256: {}", summary.evidence_sha256));
         }
         if self.shows_time {
@@ -186,6 +195,11 @@ fn details(entry: &Entry) -> Vec<String> {
                 Some(files) => format!("      postmortem: {}", files.markdown.display()),
                 None => "      postmortem: not written".to_owned(),
             });
+            lines.extend(
+                ran.files
+                    .as_ref()
+                    .map(|files| format!("      to look at: {}", files.html.display())),
+            );
         }
         Outcome::Failed { why, .. } => lines.extend(why.lines().map(|line| format!("      {line}"))),
         Outcome::Skipped(_) => {}

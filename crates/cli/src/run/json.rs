@@ -38,6 +38,7 @@ struct Run {
 
 #[derive(Serialize)]
 struct Paths {
+    html: String,
     markdown: String,
     json: String,
 }
@@ -118,6 +119,7 @@ fn run(entry: &Entry) -> Option<Run> {
         line: serde_json::from_str(&json_run(&ran.postmortem)).unwrap_or_default(),
         stable_sha256: ran.sha256.clone(),
         postmortem: ran.files.as_ref().map(|files| Paths {
+            html: files.html.display().to_string(),
             markdown: files.markdown.display().to_string(),
             json: files.json.display().to_string(),
         }),

@@ -95,9 +95,10 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
         }
         stop.asked()
     };
+    let index = write_index(suite, &mut results);
     let summary = Summary::of(suite, &results, asked);
     match suite.format {
-        Format::Human => human.end(suite, &results, &summary, out),
+        Format::Human => human.end(suite, &results, &summary, index.as_deref(), out),
         Format::Json => out.text(&json::document(suite, &results, &summary)),
     }
     if let Some(error) = &results.unwritten {
@@ -109,6 +110,22 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
         summary.exit.worst(Exit::Usage)
     } else {
         summary.exit
+    }
+}
+
+/// Writes the page that lists the runs, if any has a verdict.
+fn write_index(suite: &Suite, results: &mut Results) -> Option<PathBuf> {
+    let has_verdict = |entry: &Entry| matches!(entry.outcome, Outcome::Ran(_));
+    if !results.entries.iter().any(has_verdict) {
+        return None;
+    }
+    let listed: Vec<_> = results.entries.iter().map(Entry::index_run).collect();
+    match files::write_index(&suite.report, &listed) {
+        Ok(path) => Some(path),
+        Err(error) => {
+            results.unwritten = results.unwritten.take().or(Some(error));
+            None
+        }
     }
 }
 
@@ -128,6 +145,8 @@ fn run_one(
 ) -> Entry {
     let mut entry = Entry {
         id: selected.plan.id.clone(),
+        title: selected.plan.title.clone(),
+        dimension: selected.plan.fault.dimension.row().name,
         engine: kind,
         profile,
         replay: one::replay(&selected.name, kind, profile, suite.seed),

@@ -128,6 +128,8 @@ mod tests {
     fn failed(exit: Exit) -> Entry {
         Entry {
             id: "a".to_owned(),
+            title: String::new(),
+            dimension: "crash",
             engine: EngineKind::Master,
             profile: Profile::Upstream,
             replay: String::new(),

@@ -23,7 +23,12 @@ fn cli_a_verdict_as_its_file_says_exits_0_and_leaves_a_postmortem() {
         .collect();
     assert_eq!(
         names,
-        ["one.good.model.upstream.json", "one.good.model.upstream.md"]
+        [
+            "index.html",
+            "one.good.model.upstream.html",
+            "one.good.model.upstream.json",
+            "one.good.model.upstream.md"
+        ]
     );
 }
 
@@ -50,6 +55,8 @@ fn cli_a_violation_exits_1_and_ends_in_a_command_that_brings_it_back() {
         .says("BAD   violated")
         .says("- the file says holds, and the verdict is violated")
         .says("postmortem: out/bad.model.upstream.seed-7.md")
+        .says("to look at: out/bad.model.upstream.seed-7.html")
+        .says("to look at: out/index.html")
         .says("REPLICA_IS_NOT_READY");
     let replay = last_line(&said).trim();
     assert_eq!(

@@ -74,7 +74,7 @@ pub(super) fn section(postmortem: &Postmortem) -> Markup {
     let scene = Scene::new(lanes);
     html! {
         @if !scene.slots.is_empty() {
-            section aria-labelledby="lanes-h" {
+            section class="lanes" aria-labelledby="lanes-h" {
                 h2 id="lanes-h" { "Two lanes of time" }
                 p class="soft small" {
                     "Actors above, bytes below. A shaded column is one instant, and inside it events stand in their order; the \

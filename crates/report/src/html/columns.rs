@@ -2,7 +2,7 @@
 
 use super::text::{claim, inline, link, links, prose, sentence, time};
 use super::top::touched_look;
-use crate::{Claim, Postmortem, Touched, Watched};
+use crate::{Claim, Epoch, PlaceLane, Postmortem, RegionAccess, Touched, Watched};
 use maud::{Markup, html};
 use moonquake_scenario::Verdict;
 
@@ -152,7 +152,10 @@ pub(super) fn buffer(postmortem: &Postmortem) -> Markup {
 
 fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
     let not_reproduced = postmortem.verdict == Verdict::NotReproduced;
-    let (look, word) = touched_look(watched.touched);
+    let (look, word) = match watched.touched {
+        Touched::No if not_reproduced => ("na", "unknown"),
+        touched => touched_look(touched),
+    };
     let says = match watched.touched {
         Touched::No if not_reproduced => "no access was seen, but the fault was not reproduced",
         Touched::No => "it was not touched",
@@ -186,21 +189,32 @@ fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
     }
 }
 
-/// Whose the bytes were that an access touched.
+/// Whose the bytes were that an access touched. The witness of a buffer and the log of a segment's owner may both have seen
+/// it: then time, actor and direction tell that the two are one.
 fn owner_then(postmortem: &Postmortem, shown: &Claim) -> Markup {
     let ids = shown.events().ids();
-    let epochs = postmortem
-        .lanes
-        .places
+    let row = postmortem
+        .timeline
         .iter()
-        .flat_map(|place| place.epochs.iter().map(move |epoch| (place, epoch)));
-    let hit =
-        epochs.flat_map(|(place, epoch)| epoch.accesses.iter().map(move |access| (place, epoch, access)));
-    let found = hit
-        .into_iter()
-        .find(|(.., access)| access.late && ids.contains(&access.at.event));
+        .find(|row| row.events.iter().any(|id| ids.contains(id)));
+    let mut found: Option<(&PlaceLane, &Epoch)> = None;
+    for place in &postmortem.lanes.places {
+        for epoch in &place.epochs {
+            let same = |access: &&RegionAccess| {
+                let verb = if access.write { " writes " } else { " reads " };
+                let at = row.is_some_and(|row| row.at_ns == access.at.at_ns && row.actor == access.who);
+                access.late && (ids.contains(&access.at.event) || (at && shown.text().contains(verb)))
+            };
+            let exact = |access: &RegionAccess| ids.contains(&access.at.event);
+            if let Some(access) = epoch.accesses.iter().find(same)
+                && (found.is_none() || exact(access))
+            {
+                found = Some((place, epoch));
+            }
+        }
+    }
     html! {
-        @if let Some((place, epoch, _)) = found {
+        @if let Some((place, epoch)) = found {
             "; those bytes of " code { (inline(&place.name)) } " then belonged to " b { (inline(&epoch.owner)) }
             " since " (link(epoch.since.event))
         }

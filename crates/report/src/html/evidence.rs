@@ -4,18 +4,25 @@ use super::text::{inline, plain, readable, time};
 use crate::{Postmortem, Row, RowKind};
 use maud::{Markup, PreEscaped, html};
 use moonquake_evidence::EventId;
+use std::collections::BTreeSet;
 
-/// Above that many events those that no claim rests on and that a summary stands for are no targets of links: nothing
-/// links to them, and a page stays small enough to forward.
+/// Above that many events only those are targets that something on the page links to: a page stays small enough to forward.
 const MAX_TARGETS: usize = 2_000;
 
-/// The most rows. What is beyond is cut in the middle of uncited background, and the page says so.
-const MAX_ROWS: usize = 600;
+/// The most rows. What is beyond, and no claim rests on, is summed up where it was.
+const MAX_ROWS: usize = 500;
+
+/// A line of the table.
+enum Line<'a> {
+    Row(&'a Row),
+    /// Rows that are left out.
+    Gap(Vec<&'a Row>),
+}
 
 pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
     let fault = postmortem.fault_at_ns.filter(|at| *at > 0);
     let rows = kept(&postmortem.timeline);
-    let left_out = postmortem.timeline.len() - rows.len();
+    let targets = Targets::of(postmortem);
     html! {
         section id="evidence" class="pb" aria-labelledby="ev-h" {
             h2 id="ev-h" { "Evidence" }
@@ -23,18 +30,17 @@ pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
                 (postmortem.run.events) " events in order, each seen by the observer named. Times count from the start, on the timeline that \
                  the harness steers; none of them is measured. An empty time is the one above. "
                 b { "✓" } " proves the injection, " b { "✗" } " shows what failed, " b { "⚡" } " is the injector's own word and proves nothing."
-                @if left_out > 0 { " " (left_out) " rows that no claim rests on are left out here; the JSON form has them." }
             }
             details open {
                 summary { "The record" }
                 div class="box" {
-                    table class="stack ev" {
+                    table class="ev" {
                         thead { tr {
                             th scope="col" { "Event" } th scope="col" { "Time" }
                             @if fault.is_some() { th scope="col" { "From the fault" } }
                             th scope="col" { "Actor" } th scope="col" { "Seen by" } th scope="col" { "What" }
                         } }
-                        tbody { (lines(postmortem, &rows, fault)) }
+                        tbody { (lines(&rows, fault, &targets)) }
                     }
                 }
             }
@@ -43,49 +49,110 @@ pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
 }
 
 /// All rows, or those that somebody may look for.
-fn kept(rows: &[Row]) -> Vec<&Row> {
-    if rows.len() <= MAX_ROWS {
-        return rows.iter().collect();
-    }
-    let matters = |row: &&Row| {
+fn kept(rows: &[Row]) -> Vec<Line<'_>> {
+    let matters = |row: &Row| {
         row.proves
             || !row.fails.is_empty()
             || matches!(row.kind, RowKind::Step | RowKind::Result | RowKind::Injection)
     };
-    let mut room = MAX_ROWS.saturating_sub(rows.iter().filter(matters).count());
-    let keep = |row: &&Row| {
-        let keeps = matters(row) || room > 0;
-        room = room.saturating_sub(usize::from(!matters(row)));
-        keeps
-    };
-    rows.iter().filter(keep).collect()
+    let mut room = MAX_ROWS.saturating_sub(rows.iter().filter(|row| matters(row)).count());
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for row in rows {
+        if rows.len() <= MAX_ROWS || matters(row) || room > 0 {
+            room = room.saturating_sub(usize::from(!matters(row)));
+            lines.push(Line::Row(row));
+        } else if let Some(Line::Gap(gap)) = lines.last_mut() {
+            gap.push(row);
+        } else {
+            lines.push(Line::Gap(vec![row]));
+        }
+    }
+    lines
 }
 
-fn lines(postmortem: &Postmortem, rows: &[&Row], fault: Option<u64>) -> Markup {
-    let all_targets = postmortem.run.events <= MAX_TARGETS;
+/// Which events are targets of links.
+enum Targets {
+    All,
+    These(BTreeSet<EventId>),
+}
+
+impl Targets {
+    fn of(postmortem: &Postmortem) -> Targets {
+        if postmortem.run.events <= MAX_TARGETS {
+            return Targets::All;
+        }
+        let mut ids: BTreeSet<EventId> = postmortem.lanes.events().collect();
+        let summed = |row: &&Row| !matches!(row.kind, RowKind::Setup | RowKind::Background);
+        ids.extend(
+            postmortem
+                .timeline
+                .iter()
+                .filter(summed)
+                .flat_map(|row| row.events.iter().copied()),
+        );
+        Targets::These(ids)
+    }
+
+    fn mark(&self, events: &[EventId]) -> Markup {
+        let is_one = |id: &&EventId| match self {
+            Targets::All => true,
+            Targets::These(ids) => ids.contains(id),
+        };
+        html! { @for id in events.iter().filter(is_one) { i id=(id) {} } }
+    }
+}
+
+fn lines(rows: &[Line<'_>], fault: Option<u64>, targets: &Targets) -> Markup {
     let mut last_time = None;
     let mut parts: Vec<Markup> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let between = (row.at_ns, row.until_ns);
-        let news = last_time != Some(between) || row.kind == RowKind::Step;
-        last_time = Some(between);
-        parts.push(html! {
-            tr class=[look(row)] {
-                td class="ids" { (ids(row, all_targets)) }
-                td data-h="Time" class="nw" { @if news { (when(row, time)) } }
-                @if let Some(fault) = fault {
-                    td data-h="From the fault" class="nw" { @if news { (when(row, |at| from_fault(at, fault))) } }
-                }
-                td data-h="Actor" {
-                    (inline(&row.actor))
-                    @if let Some(off) = &row.clock_off { " " span class="soft small" { "(" (inline(off)) ")" } }
-                }
-                td data-h="Seen by" class="soft" { (inline(&row.observer)) }
-                td { (what(row)) }
+    for line in rows {
+        match line {
+            Line::Gap(gap) => parts.push(left_out(gap, fault.is_some(), targets)),
+            Line::Row(row) => {
+                let between = (row.at_ns, row.until_ns);
+                let news = last_time != Some(between) || row.kind == RowKind::Step;
+                last_time = Some(between);
+                parts.push(one(row, news, fault, targets));
             }
-        });
+        }
     }
     PreEscaped(parts.into_iter().map(|part| part.0).collect())
+}
+
+fn one(row: &Row, news: bool, fault: Option<u64>, targets: &Targets) -> Markup {
+    html! {
+        tr class=[look(row)] {
+            td class="ids" { (targets.mark(&row.events)) (ids(&row.events)) }
+            td class="nw" { @if news { (when(row, time)) } }
+            @if let Some(fault) = fault {
+                td class="nw" { @if news { (when(row, |at| from_fault(at, fault))) } }
+            }
+            td {
+                (inline(&row.actor))
+                @if let Some(off) = &row.clock_off { " " span class="soft small" { "(" (inline(off)) ")" } }
+            }
+            td class="soft" { (inline(&row.observer)) }
+            td class="wh" { (what(row)) }
+        }
+    }
+}
+
+/// Rows that no claim rests on, as one.
+fn left_out(gap: &[&Row], has_fault: bool, targets: &Targets) -> Markup {
+    let events: Vec<EventId> = gap.iter().flat_map(|row| row.events.iter().copied()).collect();
+    html! {
+        tr class="bg" {
+            td class="ids" { (targets.mark(&events)) (ids(&events)) }
+            td {}
+            @if has_fault { td {} }
+            td {}
+            td {}
+            td class="wh" {
+                (gap.len()) @if gap.len() == 1 { " row" } @else { " rows" }
+                " that no claim rests on; the JSON form has them"
+            }
+        }
+    }
 }
 
 fn look(row: &Row) -> Option<&'static str> {
@@ -98,13 +165,10 @@ fn look(row: &Row) -> Option<&'static str> {
     }
 }
 
-/// The ids of a row, each a target of links.
-fn ids(row: &Row, all_targets: bool) -> Markup {
-    let summary = matches!(row.kind, RowKind::Setup | RowKind::Background) && row.events.len() > 1;
-    let targets: &[EventId] = if summary && !all_targets { &[] } else { &row.events };
+/// The ids of a row.
+fn ids(events: &[EventId]) -> Markup {
     html! {
-        @for id in targets { i id=(id) {} }
-        @match row.events.as_slice() {
+        @match events {
             [] => {}
             [only] => (only),
             [first, .., last] => { (first) "–" (last) }

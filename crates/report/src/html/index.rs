@@ -130,7 +130,7 @@ fn pick<'a>(name: &str, any: &str, values: impl Iterator<Item = &'a str>) -> Mar
 fn row(run: &IndexRun) -> Markup {
     html! {
         tr data-run="1" data-verdict=(run.outcome.word()) data-dimension=(run.dimension) data-engine=(run.engine) data-profile=(run.profile) {
-            td {
+            td class="nw" {
                 @match &run.outcome {
                     IndexOutcome::Judged { verdict, .. } => (badge(*verdict)),
                     IndexOutcome::Skipped(_) => span class="badge s-na" { "– Skipped" },
@@ -139,8 +139,8 @@ fn row(run: &IndexRun) -> Markup {
             }
             td data-h="Claim" {
                 @match &run.outcome {
-                    IndexOutcome::Judged { is_met: true, .. } => "as claimed",
-                    IndexOutcome::Judged { is_met: false, .. } => span class="late" { "✗ not as claimed" },
+                    IndexOutcome::Judged { is_met: true, .. } => span class="nw" { "as claimed" },
+                    IndexOutcome::Judged { is_met: false, .. } => span class="late nw" { "✗ not as claimed" },
                     IndexOutcome::Skipped(why) | IndexOutcome::Failed(why) => (inline(why)),
                 }
             }
@@ -152,9 +152,9 @@ fn row(run: &IndexRun) -> Markup {
                 br;
                 (inline(&run.title))
             }
-            td data-h="Dimension" { (inline(&run.dimension)) }
-            td data-h="Engine" { (inline(&run.engine)) }
-            td data-h="Profile" { (inline(&run.profile)) }
+            td data-h="Dimension" class="nw" { (inline(&run.dimension)) }
+            td data-h="Engine" class="nw" { (inline(&run.engine)) }
+            td data-h="Profile" class="nw" { (inline(&run.profile)) }
         }
     }
 }

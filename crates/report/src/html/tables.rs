@@ -137,7 +137,11 @@ fn owner(place: &PlaceLane, epoch: &Epoch) -> Markup {
             td data-h="Since" { (at(epoch.since)) }
             td data-h="Until" { @match epoch.until { Some(until) => (at(until)), None => span class="soft" { "the end" } } }
             td data-h="Readable from" {
-                @match epoch.readable_at { Some(from) => (at(from)), None => span class="soft" { "never" } }
+                @match (place.segment, epoch.readable_at) {
+                    (true, Some(from)) => (at(from)),
+                    (true, None) => span class="soft" { "never" },
+                    (false, _) => span class="soft" { "–" },
+                }
             }
             td data-h="Accesses" {
                 @if !late.is_empty() { span class="late" { "✗ late: " } (accesses(&late)) @if !fine.is_empty() { br; } }

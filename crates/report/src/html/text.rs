@@ -106,6 +106,13 @@ pub(crate) fn readable(text: &str) -> String {
     let mut index = 0;
     while index < words.len() {
         let before = index.checked_sub(1).map_or("", |before| words[before]);
+        if let (Ok(rate), Some(unit)) = (words[index].parse(), words.get(index + 1))
+            && let Some(rest) = unit.strip_prefix("B/s")
+        {
+            out.push(format!("{}/s{rest}", bytes(rate)));
+            index += 2;
+            continue;
+        }
         let two = words
             .get(index + 1)
             .map(|next| format!("{} {next}", words[index]));
@@ -114,28 +121,42 @@ pub(crate) fn readable(text: &str) -> String {
             index += 2;
             continue;
         }
-        let word = if BEFORE_TIMES.contains(&before) {
-            time_word(words[index])
-        } else {
-            None
-        };
-        let minus = words[index] == "-" && out.last().is_some_and(|last| last.ends_with([' ', 's']));
-        let next_is_time = words.get(index + 1).is_some_and(|next| time_word(next).is_some());
-        out.push(match word {
-            Some(time) => time,
-            None if minus && next_is_time => "−".to_owned(),
-            None => words[index].to_owned(),
-        });
+        if BEFORE_TIMES.contains(&before)
+            && let Some((time, taken)) = sum_of_times(&words[index..])
+        {
+            out.push(time);
+            index += taken;
+            continue;
+        }
+        out.push(words[index].to_owned());
         index += 1;
     }
     out.join(" ")
 }
 
-/// `61440ms,` becomes `61.44 s,`.
-fn time_word(word: &str) -> Option<String> {
+/// `61440ms,` becomes `61.44 s,` and `30s - 1ns` becomes `30 s − 1 ns`; with the number of words that it took.
+fn sum_of_times(words: &[&str]) -> Option<(String, usize)> {
+    let (mut ns, mut rest) = time_word(words.first()?)?;
+    let mut taken = 1;
+    while rest.is_empty()
+        && let [sign @ ("+" | "-"), next, ..] = words[taken..]
+        && let Some((more, after)) = time_word(next)
+    {
+        ns = match sign {
+            "+" => ns.checked_add(more)?,
+            _ => ns.checked_sub(more)?,
+        };
+        rest = after;
+        taken += 2;
+    }
+    Some((format!("{}{rest}", time(ns)), taken))
+}
+
+/// The nanoseconds of `61440ms,` and what follows the unit.
+fn time_word(word: &str) -> Option<(u64, &str)> {
     let end = word.trim_end_matches([',', '.', ';', ':', ')']);
     let span = moonquake_clock::Span::parse(end).ok()?;
-    Some(format!("{}{}", time(span.ns), &word[end.len()..]))
+    Some((span.ns, &word[end.len()..]))
 }
 
 /// `n1[0, 4194304),` becomes `n1[0, 4 MiB),`.
@@ -234,6 +255,8 @@ mod tests {
             "failure at 60 s + 1 ns, and at 30 s − 1 ns"
         );
         assert_eq!(readable("r1 get 30s"), "r1 get 30s");
+        assert_eq!(readable("landed at 102400 B/s, too"), "landed at 100 KiB/s, too");
+        assert_eq!(readable("after 21s + 919999999ns"), "after 21.92 s − 1 ns");
         assert_eq!(readable("x [1, 2) y  z"), "x [1, 2) y  z");
         assert_eq!(
             readable("got w1 at [5242880, 8388608), which"),

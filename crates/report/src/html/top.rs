@@ -81,6 +81,7 @@ fn lead(postmortem: &Postmortem) -> Markup {
     let story = sentence(&postmortem.injected.story);
     let at = postmortem.fault_at_ns.map(time);
     html! {
+        @if postmortem.verdict == Verdict::NotReproduced { "Asked for: " }
         (story)
         @match (&at, postmortem.proof.proven) {
             (Some(at), true) => { ", " (at) " after the start. " }

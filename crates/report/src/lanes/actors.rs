@@ -5,7 +5,7 @@ use super::{ActorLane, Change, Message, Operation, Role, Stretch, Transfer};
 use crate::RowKind;
 use moonquake_evidence::{Event, Kind, Leg, Observer, Op};
 use moonquake_faults::Dimension;
-use moonquake_scenario::{Step, What};
+use moonquake_scenario::{Action, Step, What};
 use std::collections::BTreeMap;
 
 /// The lane of the timeline itself.
@@ -205,9 +205,13 @@ fn transfers(source: &Source<'_>, places: &Places, lanes: &mut [ActorLane]) {
 
 fn changes(source: &Source<'_>, places: &Places, lanes: &mut [ActorLane]) {
     let steps_a_clock = source.plan.fault.dimension == Dimension::Clock;
+    let freezes = source.plan.fault.action == Some(Action::Freeze);
     for event in source.loud() {
         let (what, detail) = match &event.kind {
             Kind::Actor { change, detail } => (format!("{change:?}").to_lowercase(), detail.clone()),
+            // A process that stands still says nothing; what the injector tells is all there is to draw.
+            Kind::Injected { .. } if freezes => ("frozen".to_owned(), event.kind.line()),
+            Kind::Released if freezes => ("resumed".to_owned(), event.kind.line()),
             Kind::Released => ("released".to_owned(), event.kind.line()),
             Kind::ClockRead { .. } if steps_a_clock && is_first_off(source, event) => {
                 ("clock".to_owned(), event.kind.line())

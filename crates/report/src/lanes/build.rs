@@ -18,11 +18,12 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The events that get a mark, in order.
+    /// The events that get a mark, in order. What came before the first step is the baseline's.
     pub(crate) fn loud(&self) -> impl Iterator<Item = &'a Event> {
-        self.evidence
-            .events
+        let events = &self.evidence.events;
+        events
             .iter()
+            .skip_while(|event| !matches!(event.kind, Kind::StepBegan { .. }))
             .filter(|event| !self.quiet.contains(&event.id))
     }
 

@@ -18,10 +18,18 @@ pub(super) fn places(source: &Source<'_>) -> Vec<PlaceLane> {
                 .into_iter()
                 .map(|epoch| owned(source, epoch))
                 .collect(),
+            segment: is_segment(source, &place.name),
             name: place.name,
             size: place.size,
         })
         .collect()
+}
+
+/// A segment has the name of its node; after a restart a number follows.
+fn is_segment(source: &Source<'_>, name: &str) -> bool {
+    let node = name.split('.').next().unwrap_or_default();
+    let mut segments = source.plan.world.segments.iter();
+    segments.any(|(segment, _)| segment == node)
 }
 
 fn owned(source: &Source<'_>, epoch: moonquake_judge::Epoch) -> Epoch {

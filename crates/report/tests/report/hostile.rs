@@ -4,6 +4,7 @@ use crate::reader::{Page, read};
 use crate::support::cases::{self, Case};
 use moonquake_evidence::{Evidence, Kind};
 use moonquake_judge::{Cited, Touched};
+use moonquake_report::html::html;
 use moonquake_report::{Postmortem, json, json_run, markdown, summary_line};
 use proptest::prelude::*;
 
@@ -88,6 +89,9 @@ fn pages(text: &str) -> (Page, Page) {
     let (plan, evidence, judgement) = worded(text);
     let full = Postmortem::new(&plan, &evidence, &judgement, text).unwrap();
     let projected = Postmortem::projected(&plan, &evidence, &judgement, text).unwrap();
+    let page = html(&full);
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(!page.contains("<img") && !page.contains("<b>b") && !page.contains("javascript:\""));
     let terminal = summary_line(&full);
     assert!(!terminal.chars().any(char::is_control), "{terminal:?}");
     assert!(serde_json::from_str::<serde_json::Value>(&json(&full)).is_ok());

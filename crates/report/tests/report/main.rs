@@ -1,6 +1,7 @@
 //! What reviewers and machines get to see.
 
 mod hostile;
+mod page;
 mod projection;
 mod reader;
 mod script;

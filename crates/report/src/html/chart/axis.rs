@@ -9,7 +9,7 @@ const SLOT: i32 = 14;
 /// Pixels inside a column before its first and after its last slot.
 const PAD: i32 = 9;
 /// The most that a strip is stretched, in percent.
-const STRETCH: i32 = 170;
+const STRETCH: i32 = 230;
 
 /// A column: one instant, or a part of it that goes on in the next strip.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl Strip {
                 return (self.before_ns != Some(ns)).then_some(column.x0);
             }
             if column.at_ns > ns {
-                let (from_ns, from_x) = before?;
+                let (from_ns, from_x) = before.filter(|(from_ns, _)| *from_ns <= ns)?;
                 return Some(between(ns, from_ns, column.at_ns, from_x, column.x0));
             }
             before = Some((column.at_ns, column.x1));

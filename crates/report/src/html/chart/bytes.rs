@@ -1,16 +1,18 @@
 //! The lower lane: who owned which bytes, who wrote and read them, and who did so late.
 
-use super::labels::Spot;
+use super::labels::{Area, Spot};
 use super::scene::Scene;
 use super::wide::{Canvas, linked};
 use super::{fit, label, width_of};
 use crate::html::text::{bytes, plain, range};
-use crate::{Epoch, Lanes, PlaceLane};
+use crate::{Epoch, Lanes, PlaceLane, RegionAccess};
 use maud::html;
 use std::collections::BTreeMap;
 
 /// The most bands of one place; with more, bands become thinner and lose their labels.
 const THICK: i32 = 26;
+/// The height of the only bands of a place.
+const ALONE: i32 = 40;
 const THIN: i32 = 14;
 const NOBODYS: i32 = 10;
 /// Above a place: its late marks.
@@ -31,7 +33,11 @@ impl Bands {
             .collect();
         ends.sort_unstable();
         ends.dedup();
-        let thick = if ends.len() > 6 { THIN } else { THICK };
+        let thick = match ends.len() {
+            0..=2 => ALONE,
+            3..=6 => THICK,
+            _ => THIN,
+        };
         let mut y = top;
         let mut bands = Vec::new();
         for pair in ends.windows(2) {
@@ -95,7 +101,12 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, lanes: &Lanes, top: i32) {
             own(canvas, place, epoch, &bands, colour);
         }
         for epoch in &place.epochs {
-            accesses(canvas, place, epoch, &bands, &colours, lanes);
+            let colour = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
+            accesses(canvas, place, epoch, &bands, colour);
+        }
+        name_late(canvas, place, y + HEAD);
+        for epoch in &place.epochs {
+            name_owner(canvas, epoch, &bands);
         }
         y = bands.bottom(y + HEAD);
     }
@@ -121,6 +132,13 @@ fn gutter(canvas: &mut Canvas<'_>, place: &PlaceLane, bands: &Bands, top: i32) {
             free = y + 18;
         }
     }
+    // The last end, where the only band leaves room for it.
+    if let [(_, to, _, y)] = bands.bands.as_slice() {
+        let text = bytes(*to);
+        canvas
+            .gutter
+            .push(html! { text class="t-s" x=(left - 6 - width_of(&text)) y=(y) { (text) } });
+    }
 }
 
 /// The strip's first and last x of an epoch, if it reaches into the strip.
@@ -142,7 +160,8 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
     let (y0, y1) = (bands.y(epoch.from), bands.y(epoch.to));
     let tip = format!("{} {}: {}", place.name, range(epoch.from, epoch.to), epoch.owner);
     if epoch.nobody {
-        let mark = html! { rect class="hq" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} };
+        let mark =
+            html! { rect class="hq" fill="url(#hatch)" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} };
         canvas.back.push(linked(
             epoch.since,
             &format!("{tip}: free or in quarantine"),
@@ -154,7 +173,7 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
         .readable_at
         .and_then(|at| canvas.scene.slot_before(at))
         .map(|slot| canvas.strip.x_clamped(slot).clamp(x0, x1));
-    let split = readable.unwrap_or(x1);
+    let split = if place.segment { readable.unwrap_or(x1) } else { x0 };
     let mark = html! {
         g class={ "o" (colour) } {
             @if split > x0 { rect class="ep u" x=(x0) y=(y0 + 1) width=(split - x0) height=(y1 - y0 - 2) {} }
@@ -164,24 +183,29 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
             }
         }
     };
-    let readable = if epoch.readable_at.is_some() {
-        "readable later"
-    } else {
-        "never readable"
+    let readable = match (place.segment, epoch.readable_at) {
+        (true, Some(_)) => ", readable later",
+        (true, None) => ", never readable",
+        (false, _) => "",
     };
     canvas
         .back
-        .push(linked(epoch.since, &format!("{tip}, {readable}"), &mark));
+        .push(linked(epoch.since, &format!("{tip}{readable}"), &mark));
+}
+
+/// The owner's name in its bar, where the bar has room.
+fn name_owner(canvas: &mut Canvas<'_>, epoch: &Epoch, bands: &Bands) {
+    let Some((x0, x1)) = reach(canvas, canvas.scene, epoch).filter(|_| !epoch.nobody) else {
+        return;
+    };
+    let middle = i32::midpoint(bands.y(epoch.from), bands.y(epoch.to)) + 4;
     let owner = label(&epoch.owner);
     let spots = |text: &str| -> Vec<Spot> {
         let last = x1 - width_of(text) - 4;
         (0..40)
             .map(|step| x0 + 6 + 12 * step)
             .filter(|x| *x <= last)
-            .map(|x| Spot {
-                x,
-                y: (y0 + y1) / 2 + 4,
-            })
+            .map(|x| Spot { x, y: middle })
             .collect()
     };
     for text in [Some(owner.clone()), fit(&owner, x1 - x0 - 10)]
@@ -194,15 +218,32 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
     }
 }
 
-fn accesses(
-    canvas: &mut Canvas<'_>,
-    place: &PlaceLane,
-    epoch: &Epoch,
-    bands: &Bands,
-    colours: &BTreeMap<&str, usize>,
-    lanes: &Lanes,
-) {
-    let own = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
+/// Where late marks are named: once for each stretch of the same kind by the same actor.
+fn name_late(canvas: &mut Canvas<'_>, place: &PlaceLane, top: i32) {
+    let mut last: Option<(&str, bool)> = None;
+    for access in place
+        .epochs
+        .iter()
+        .flat_map(|epoch| &epoch.accesses)
+        .filter(|access| access.late)
+    {
+        let Some(x) = canvas.x(access.at) else { continue };
+        let kind = (access.who.as_str(), access.write);
+        if last == Some(kind) {
+            continue;
+        }
+        let text = label(&format!(
+            "late {} by {}",
+            if access.write { "write" } else { "read" },
+            access.who
+        ));
+        if canvas.labels.near(x + 10, &[top - 4], &text, "t-b") {
+            last = Some(kind);
+        }
+    }
+}
+
+fn accesses(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands, colour: usize) {
     let top = bands.bands.first().map_or(0, |band| band.2);
     let mut taken: BTreeMap<i32, i32> = BTreeMap::new();
     for access in &epoch.accesses {
@@ -212,45 +253,45 @@ fn accesses(
         let shift = taken.entry(slot_x).or_insert(-3);
         let x = slot_x + *shift;
         *shift = (*shift + 7).min(11);
-        let (y0, y1) = (
-            bands.y(access.from),
-            bands.y(access.to).max(bands.y(access.from) + 3),
-        );
+        let y0 = bands.y(access.from);
+        let y1 = bands.y(access.to).max(y0 + 3);
         let class = match (access.late, access.write) {
             (true, true) => "lw",
             (true, false) => "lr",
             (false, true) => "w",
             (false, false) => "r",
         };
-        let verb = if access.write { "writes" } else { "reads" };
-        let late = if access.late { "LATE: " } else { "" };
-        let step = if access.step.is_empty() {
-            String::new()
-        } else {
-            format!(" in {}", access.step)
-        };
-        let tip = format!(
-            "{late}{} {verb} {} {}{step}, owner then: {}",
-            access.who,
-            place.name,
-            range(access.from, access.to),
-            epoch.owner
-        );
         let mark = html! {
-            g class={ "o" (own) } {
+            g class={ "o" (colour) } {
                 rect class=(class) x=(x) y=(y0 + 2) width="6" height=((y1 - y0 - 4).max(3)) {}
                 @if access.late { path class="lw" d={ "M" (x - 2) " " (top - 9) "h10l-5 7z" } {} }
             }
         };
-        canvas.marks.push(linked(access.at, &tip, &mark));
+        canvas
+            .marks
+            .push(linked(access.at, &tip(place, epoch, access), &mark));
         if access.late {
-            let text = label(&format!(
-                "late {} by {}",
-                if access.write { "write" } else { "read" },
-                access.who
-            ));
-            let _ = lanes;
-            canvas.labels.near(x + 10, &[top - 3], &text, "t-b");
+            canvas.labels.reserve(Area {
+                x0: x - 3,
+                y0: top - 11,
+                x1: x + 9,
+                y1: top,
+            });
         }
     }
+}
+
+fn tip(place: &PlaceLane, epoch: &Epoch, access: &RegionAccess) -> String {
+    let verb = if access.write { "writes" } else { "reads" };
+    let late = if access.late { "LATE: " } else { "" };
+    let step = if access.step.is_empty() {
+        String::new()
+    } else {
+        format!(" in {}", access.step)
+    };
+    let (who, bytes) = (&access.who, range(access.from, access.to));
+    format!(
+        "{late}{who} {verb} {} {bytes}{step}, owner then: {}",
+        place.name, epoch.owner
+    )
 }

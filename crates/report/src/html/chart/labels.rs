@@ -54,6 +54,16 @@ impl Labels {
         }
     }
 
+    /// Keeps labels away from a mark.
+    pub(super) fn reserve(&mut self, area: Area) {
+        self.taken.push(area);
+    }
+
+    /// How far down labels reach.
+    pub(super) fn bottom(&self) -> i32 {
+        self.taken.iter().map(|area| area.y1).max().unwrap_or(0)
+    }
+
     fn is_free(&self, wanted: &Area) -> bool {
         wanted.x0 >= self.left
             && wanted.x1 <= self.right

@@ -1,5 +1,6 @@
 //! What the signs of the picture mean.
 
+use super::wide::hatch;
 use maud::{Markup, html};
 
 pub(super) fn legend() -> Markup {
@@ -17,7 +18,7 @@ pub(super) fn legend() -> Markup {
             li { (sign(html! { path class="ping" d="M2 7H24" {} })) "pings, nothing new" }
             li { (sign(html! { g class="o0" { rect class="ep u" x="2" y="2" width="22" height="10" {} } })) "owned, not readable" }
             li { (sign(html! { g class="o0" { rect class="ep" x="2" y="2" width="22" height="10" {} path class="ro" d="M3 1V13" {} } })) "readable from here" }
-            li { (sign(html! { rect class="hq" x="2" y="2" width="22" height="10" {} })) "nobody's: free or in quarantine" }
+            li { (sign(html! { (hatch("hatch-l")) rect class="hq" fill="url(#hatch-l)" x="2" y="2" width="22" height="10" {} })) "nobody's: free or in quarantine" }
             li { (sign(html! { g class="o0" { rect class="w" x="10" y="1" width="6" height="12" {} } })) "write" }
             li { (sign(html! { g class="o0" { rect class="r" x="10" y="1" width="6" height="12" {} } })) "read" }
             li { (sign(html! { rect class="lw" x="10" y="6" width="6" height="8" {} path class="lw" d="M8 0h10l-5 5z" {} })) "late access" }

@@ -2,7 +2,7 @@
 
 use super::bytes::colours;
 use super::scene::Scene;
-use super::wide::{linked, message_words, transfer_words};
+use super::wide::{fault_words, hatch, linked, message_words, transfer_words};
 use super::words::words;
 use super::{fit, label};
 use crate::html::text::{plain, range, time};
@@ -58,6 +58,7 @@ pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
     let bottom = page.bottom();
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (page.height) } width=(WIDTH) height=(page.height) {
+            (hatch("hatch-n"))
             @for (y0, y1) in &page.groups { rect class="band" x="0" y=(y0) width=(WIDTH) height=(y1 - y0) {} }
             @for (index, lane) in lanes.actors.iter().enumerate() {
                 (name(&lane.name, x_of(index)))
@@ -190,7 +191,7 @@ fn arrow(page: &Page<'_>, message: &Message, lane: &ActorLane, index: usize) -> 
         return html! {};
     };
     let Some(y) = page.y(at) else { return html! {} };
-    let fine = message.code == "ok" && message.lost.is_none();
+    let fine = message.lost.is_none();
     let class = if fine { "" } else { " x" };
     let (x0, x1, y) = (x_of(index), x_of(master), y - 4);
     let mark = html! {
@@ -218,9 +219,9 @@ fn owners(page: &Page<'_>) -> Markup {
                 @let tip = format!("{} {}: {}", place.name, range(epoch.from, epoch.to), epoch.owner);
                 @let colour = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
                 @if epoch.nobody {
-                    (linked(epoch.since, &tip, &html! { rect class="hq" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} }))
+                    (linked(epoch.since, &tip, &html! { rect class="hq" fill="url(#hatch-n)" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} }))
                 } @else {
-                    @let split = epoch.readable_at.map_or(y1, |at| (page.y_before(at) - 8).clamp(y0, y1));
+                    @let split = if place.segment { epoch.readable_at.map_or(y1, |at| (page.y_before(at) - 8).clamp(y0, y1)) } else { y0 };
                     g class={ "o" (colour) } {
                         (linked(epoch.since, &tip, &html! {
                             @if split > y0 { rect class="ep u" x=(x0) y=(y0) width=(x1 - x0) height=(split - y0) {} }
@@ -293,7 +294,7 @@ fn lines(page: &Page<'_>, postmortem: &Postmortem) -> Markup {
                 .filter(|fault| page.scene.slot(fault.at) == Some(slot))
             {
                 parts.push(html! { path class="fl" d={ "M0 " (y + 8) "H" (page.text - 4) } {} });
-                let text = format!("FAULT {}: {}", fault.target, fault.text);
+                let text = format!("FAULT {}", fault_words(fault));
                 parts.push(linked(
                     fault.at,
                     &postmortem.injected.planned,

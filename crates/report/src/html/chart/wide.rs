@@ -5,8 +5,8 @@ use super::bytes;
 use super::labels::{Labels, Spot};
 use super::scene::Scene;
 use super::{fit, label, width_of};
-use crate::html::text::{plain, time};
-use crate::{ActorLane, Lanes, Message, Operation, Point, Postmortem, Role, Transfer};
+use crate::html::text::{plain, readable, time};
+use crate::{ActorLane, FaultLine, Lanes, Message, Operation, Point, Postmortem, Role, Transfer};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,6 @@ struct Layout {
     actors: Vec<Lane>,
     bytes_top: i32,
     axis: i32,
-    height: i32,
 }
 
 struct Lane {
@@ -88,7 +87,6 @@ fn layout(lanes: &Lanes, scene: &Scene) -> Layout {
         actors,
         bytes_top,
         axis,
-        height: axis + 3 * ROW + 8,
     }
 }
 
@@ -151,9 +149,10 @@ fn draw_strip(postmortem: &Postmortem, scene: &Scene, strip: &Strip, layout: &La
     if has_bytes {
         bytes::draw(&mut canvas, lanes, layout.bytes_top);
     }
+    let height = canvas.labels.bottom().max(layout.axis) + 4;
     html! {
-        svg viewBox={ "0 0 " (WIDTH) " " (layout.height) } width=(WIDTH) height=(layout.height) {
-            (hatch())
+        svg viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) {
+            (hatch("hatch"))
             @for part in &canvas.back { (part) }
             @for part in &canvas.gutter { (part) }
             @for part in &canvas.marks { (part) }
@@ -163,10 +162,10 @@ fn draw_strip(postmortem: &Postmortem, scene: &Scene, strip: &Strip, layout: &La
 }
 
 /// The pattern of memory that belongs to nobody.
-pub(super) fn hatch() -> Markup {
+pub(super) fn hatch(id: &str) -> Markup {
     html! {
         defs {
-            pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+            pattern id=(id) width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
                 path d="M0 0V7" class="hl" {}
             }
         }
@@ -215,11 +214,7 @@ fn top_lines(canvas: &mut Canvas<'_>, postmortem: &Postmortem, layout: &Layout) 
         let tip = format!("the fault: {}", postmortem.injected.planned);
         let line = html! { path class="fl" d={ "M" (x) " 4V" (bottom) } {} path class="ff" d={ "M" (x - 5) " 4h10l-5 8z" } {} };
         canvas.marks.push(linked(fault.at, &tip, &line));
-        let what = if fault.text == "lease" || fault.text == "pressure" || fault.text == "misuse" {
-            label(&fault.text)
-        } else {
-            label(&format!("{}: {}", fault.target, fault.text))
-        };
+        let what = fault_words(fault);
         canvas.labels.must(
             x + 8,
             &layout.top_rows,
@@ -237,6 +232,11 @@ fn top_lines(canvas: &mut Canvas<'_>, postmortem: &Postmortem, layout: &Layout) 
         });
         canvas.labels.must(x + 4, &layout.top_rows, &text, "t-d");
     }
+}
+
+/// The fault in a few words: to whom, and what.
+pub(super) fn fault_words(fault: &FaultLine) -> String {
+    label(&readable(&format!("{}: {}", fault.target, fault.text)))
 }
 
 /// The line of an actor's life: solid while it lives, dotted while it is dead or frozen, and what became of it.
@@ -289,6 +289,9 @@ fn life(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane) {
             .back
             .push(html! { path class=(from.1) d={ "M" (from.0) " " (y) "H" (right) } {} });
     }
+    if lane.role == Role::Master {
+        return;
+    }
     for stretch in &lane.background {
         let (Some(x0), Some(x1)) = (
             canvas.strip.x_of_time(stretch.from_ns),
@@ -331,7 +334,10 @@ pub(super) fn short(operation: &Operation, who: &str) -> String {
 }
 
 fn operations(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane) {
-    for (operation, stack) in lane.operations.iter().zip(&place.stacks) {
+    // What failed gets its name first.
+    let mut all: Vec<(&Operation, &usize)> = lane.operations.iter().zip(&place.stacks).collect();
+    all.sort_by_key(|(operation, _)| !operation.failed);
+    for (operation, stack) in all {
         let Some(first) = canvas.scene.slot(operation.began) else {
             continue;
         };
@@ -411,7 +417,7 @@ fn name_bar(
 fn messages(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane, master: &Lane) {
     let rows: Vec<i32> = (0..3).map(|row| master.top + 11 + ROW * (2 - row)).collect();
     for message in &lane.messages {
-        let fine = message.code == "ok" && message.lost.is_none();
+        let fine = message.lost.is_none();
         let class = if fine { "" } else { " x" };
         let tip = message_words(message, &lane.name);
         let Some(first) = message
@@ -524,9 +530,9 @@ fn transfers(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane, lines: &BT
             canvas.strip.x_clamped(to)
         };
         let mark = html! {
-            path class="tr" d={ "M" (x0) " " (place.line) "V" (y) "H" (x1) } {}
+            path class="tr" d={ "M" (x0) " " (place.line) "V" (y + 5) "H" (x1) } {}
             @for part in &transfer.parts {
-                @if let Some(x) = canvas.x(*part) { circle class="pt" cx=(x) cy=(y) r="3" {} }
+                @if let Some(x) = canvas.x(*part) { circle class="pt" cx=(x) cy=(y + 5) r="3" {} }
             }
         };
         canvas.back.push(linked(*first, &tip, &mark));
@@ -540,8 +546,5 @@ pub(super) fn transfer_words(transfer: &Transfer, who: &str) -> String {
     } else {
         &transfer.how
     };
-    format!(
-        "{who} {verb} {}: {how}",
-        crate::html::text::readable(&transfer.range)
-    )
+    format!("{who} {verb} {}: {how}", readable(&transfer.range))
 }

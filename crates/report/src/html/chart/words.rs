@@ -86,8 +86,7 @@ fn operations(words: &mut Words, lane: &ActorLane) {
 }
 
 fn of_message(words: &mut Words, message: &Message) {
-    let fine = (message.code == "ok" || message.code.is_empty()) && message.lost.is_none();
-    let look = if fine { "t-s" } else { "t-b" };
+    let look = if message.lost.is_none() { "t-s" } else { "t-b" };
     let rpc = &message.rpc;
     words.add(message.sent, Class::Sent, format!("{rpc} sent"), "t-s");
     words.add(

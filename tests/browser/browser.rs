@@ -1,0 +1,166 @@
+//! One start of a headless browser that looks at many pages.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A page to look at, and how wide the window is.
+pub(crate) struct Page {
+    pub(crate) name: String,
+    pub(crate) width: u32,
+    pub(crate) body: String,
+}
+
+/// What a look brought.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// What is wrong, one line each; errors of scripts included.
+    pub(crate) faults: Vec<String>,
+    pub(crate) frames: usize,
+    pub(crate) texts: usize,
+    pub(crate) links: usize,
+}
+
+/// How long a browser may take. On a busy machine its start alone takes many seconds.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// The browser: the one that the variable names, or Chromium where distributions put it.
+pub(crate) fn chromium() -> Result<PathBuf, String> {
+    if let Some(path) = std::env::var_os("MOONQUAKE_BROWSER") {
+        let path = PathBuf::from(path);
+        return if path.is_file() {
+            Ok(path)
+        } else {
+            Err(format!(
+                "MOONQUAKE_BROWSER is {}, and there is no such file",
+                path.display()
+            ))
+        };
+    }
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            "no browser is installed. Cure: apt-get install chromium, or name one in MOONQUAKE_BROWSER; \
+             MOONQUAKE_NO_BROWSER=1 leaves these tests out"
+                .to_owned()
+        })
+}
+
+/// Looks at all pages, each in a frame of its width.
+pub(crate) fn look(browser: &Path, pages: &[Page]) -> Result<Seen, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = folder.path().join("harness.html");
+    fs::write(&file, harness(pages)).map_err(|error| error.to_string())?;
+    let (out, log) = (folder.path().join("dom"), folder.path().join("log"));
+    let to = |path: &Path| File::create(path).map_err(|error| error.to_string());
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            "--window-size=1700,1200",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        ))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .stdout(to(&out)?)
+        .stderr(to(&log)?)
+        .spawn()
+        .map_err(|error| format!("{}: {error}", browser.display()))?;
+    let ended = wait(&mut child);
+    let log = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+    if !ended {
+        return Err(format!("the browser did not end within {PATIENCE:?}:\n{log}"));
+    }
+    let dom = fs::read_to_string(&out).map_err(|error| error.to_string())?;
+    read(&dom, &log)
+}
+
+/// Waits for the end; ends the browser itself where it takes too long.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a real process takes real time, and is not waited for longer than that"
+)]
+fn wait(child: &mut Child) -> bool {
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    false
+}
+
+fn harness(pages: &[Page]) -> String {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;");
+    let frames: String = pages
+        .iter()
+        .map(|page| {
+            let (name, width, body) = (escape(&page.name), page.width, escape(&page.body));
+            format!("<iframe title=\"{name}\" width={width} height=900 style=\"border:0\" srcdoc=\"{body}\"></iframe>\n")
+        })
+        .collect();
+    let script = include_str!("check.js");
+    format!(
+        "<!DOCTYPE html><meta charset=utf-8><title>harness</title><pre id=result></pre>\n<script>{script}</script>\n{frames}"
+    )
+}
+
+fn read(dom: &str, log: &str) -> Result<Seen, String> {
+    let result = dom
+        .split("BEGIN\n")
+        .nth(1)
+        .and_then(|rest| rest.split_once("\nEND "));
+    let Some((faults, looked)) = result else {
+        return Err(format!("the page of the test did not come to its end:\n{log}"));
+    };
+    let plain = |text: &str| {
+        text.replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&amp;", "&")
+    };
+    let number = |name: &str| -> usize {
+        let rest = looked.split(&format!("\"{name}\":")).nth(1).unwrap_or_default();
+        rest.chars()
+            .take_while(char::is_ascii_digit)
+            .collect::<String>()
+            .parse()
+            .unwrap_or(0)
+    };
+    // What a console says is an error of a script, or something that a page may not do.
+    let console = log.lines().filter(|line| line.contains("CONSOLE"));
+    let faults = faults.lines().filter(|line| !line.is_empty()).map(plain);
+    Ok(Seen {
+        faults: faults.chain(console.map(str::to_owned)).collect(),
+        frames: number("frames"),
+        texts: number("texts"),
+        links: number("links"),
+    })
+}
