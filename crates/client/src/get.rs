@@ -1,7 +1,8 @@
 //! Get. Mirrors `client_service.cpp:Client::Query` and `Client::Get`.
 
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, preferred,
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of,
+    preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, PhaseId};
@@ -31,10 +32,11 @@ pub(crate) fn lease_base(config: &ClientConfig, sent_at: Clocks, answered_at: Cl
 }
 
 /// The transfer of every read.
-pub(crate) fn read(replica: &BufferDescriptor) -> Want {
+pub(crate) fn read(replica_id: u64, replica: &BufferDescriptor) -> Want {
     Want::Move(Move {
         write: false,
         replica: replica.clone(),
+        replica_id,
         part: PhaseId::GetPayloadPart,
         done: PhaseId::GetPayloadDone,
     })
@@ -104,8 +106,9 @@ impl Operation for Get {
             Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
                 self.lease = Span::from_ms(answer.lease_ttl_ms);
                 self.sent_at = lease_base(&self.config, self.sent_at, now);
-                match preferred(&answer.replicas, &self.config.local_endpoints) {
-                    Some(replica) => read(replica),
+                let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
+                match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
+                    Some((id, replica)) => read(id, replica),
                     None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),
                 }
             }

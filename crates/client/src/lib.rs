@@ -20,7 +20,7 @@ pub use get::Get;
 pub use operation::{Call, CallPhases, Happened, Move, MoveFailure, Operation, RpcFailure, Want};
 pub use outcome::Outcome;
 pub use put::{Put, PutKind};
-pub use replica::{memory_of, preferred};
+pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
 pub use single::Single;
 

@@ -35,6 +35,9 @@ pub struct Move {
     pub write: bool,
     /// Where the replica lies.
     pub replica: BufferDescriptor,
+    /// The id of that replica. The data path does not carry it; an owner without the quirk `descriptor-outlives-range`
+    /// asks for it.
+    pub replica_id: u64,
     /// The phase of each part that lands.
     pub part: PhaseId,
     /// The phase after the last one.

@@ -52,6 +52,15 @@ fn all<T>(results: &[Result<T, ErrorCode>]) -> Outcome {
 }
 
 impl Outcome {
+    /// Whether it tells of a failure, of one entry at least.
+    pub fn is_failure(&self) -> bool {
+        match self {
+            Outcome::Error(_) => true,
+            Outcome::Batch(entries) => entries.iter().any(Outcome::is_failure),
+            Outcome::Ok | Outcome::Bool(_) | Outcome::NeedRemount | Outcome::Count(_) => false,
+        }
+    }
+
     /// The master's own answer as a result; `None` for an RPC that scenarios have no words for.
     pub fn of(response: &Response) -> Option<Outcome> {
         Some(match response {

@@ -177,6 +177,7 @@ impl Put {
                     return Want::Move(Move {
                         write: true,
                         replica: buffer.clone(),
+                        replica_id: replica.id,
                         part: PhaseId::PutPayloadPart,
                         done: PhaseId::PutPayloadDone,
                     });

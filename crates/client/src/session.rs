@@ -1,7 +1,9 @@
 //! Operations split into steps: get sessions and put sessions. Mirrors the sessions of `real_client.cpp`.
 
 use crate::get::{finish, lease_base, query, read};
-use crate::{ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of, preferred};
+use crate::{
+    ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of, preferred_replica,
+};
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, PhaseId};
 use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Response};
@@ -11,6 +13,8 @@ use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Respons
 pub struct GetSession {
     /// The replica to read.
     pub replica: BufferDescriptor,
+    /// Its id.
+    pub replica_id: u64,
     /// The client's clocks before the query was sent.
     pub sent_at: Clocks,
     /// The lease that the answer promised.
@@ -61,10 +65,12 @@ impl Operation for GetStart {
             Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Outcome::Error(code),
             Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
                 let lease = Span::from_ms(answer.lease_ttl_ms);
-                match preferred(&answer.replicas, &self.config.local_endpoints) {
-                    Some(replica) => {
+                let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
+                match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
+                    Some((replica_id, replica)) => {
                         self.opened = Some(GetSession {
                             replica: replica.clone(),
+                            replica_id,
                             sent_at: lease_base(&self.config, self.sent_at, now),
                             lease,
                         });
@@ -101,6 +107,7 @@ impl Operation for ReadSession {
     fn begin(&mut self, now: Clocks) -> Want {
         let GetSession {
             replica,
+            replica_id,
             sent_at,
             lease,
         } = &self.session;
@@ -111,7 +118,7 @@ impl Operation for ReadSession {
         if over && self.config.guarded(Guard::SessionChecksLease) {
             return Want::Done(Outcome::Error(ErrorCode::LeaseExpired));
         }
-        read(replica)
+        read(*replica_id, replica)
     }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
@@ -157,6 +164,7 @@ impl PutWrite {
                 return Want::Move(Move {
                     write: true,
                     replica: buffer.clone(),
+                    replica_id: replica.id,
                     part: PhaseId::PutPayloadPart,
                     done: PhaseId::PutPayloadDone,
                 });

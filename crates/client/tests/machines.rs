@@ -205,6 +205,7 @@ fn a_lease_is_over_at_its_deadline_counted_from_before_the_query() {
 #[test]
 fn a_session_checks_its_lease_before_it_reads() {
     let session = GetSession {
+        replica_id: 1,
         replica: BufferDescriptor::default(),
         sent_at: at(0),
         lease: Span::from_ns(10),

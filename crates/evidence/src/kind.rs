@@ -1,6 +1,6 @@
 //! What can be seen.
 
-use crate::Content;
+use crate::{Content, Op};
 use moonquake_clock::{MonotonicNs, RealtimeNs, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +38,20 @@ impl fmt::Display for Range {
             self.offset.saturating_add(self.size)
         )
     }
+}
+
+/// Bytes of the staging memory of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Block {
+    /// The first byte, counted from the start of the client's staging memory.
+    pub from: u64,
+    /// One past the last byte.
+    pub to: u64,
+}
+
+/// The name of the staging memory of a client, as a place.
+pub fn staging_of(client: &str) -> String {
+    format!("{client} staging")
 }
 
 /// Where on its way a message was seen.
@@ -147,6 +161,9 @@ pub enum Kind {
         /// The caller's buffer, by name, if the scenario names it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         buffer: Option<String>,
+        /// Where in its client's staging memory its bytes lie, if the operation has no buffer of the caller.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        block: Option<Block>,
     },
     /// Parts of a payload landed: at the owner (write) or in the caller's buffer (read).
     Payload {
@@ -242,6 +259,17 @@ pub enum Kind {
         from: u64,
         /// One past the last byte.
         to: u64,
+    },
+    /// Memory of a client was given to the operation of this event while transfers of others can still reach it.
+    Reused {
+        /// The buffer, or the client's staging memory.
+        place: String,
+        /// The first byte within the place.
+        from: u64,
+        /// One past the last byte.
+        to: u64,
+        /// The operations whose transfers can still reach it.
+        reachable_by: Vec<Op>,
     },
     /// The bytes of a buffer or range, read for a check.
     Bytes {

@@ -12,6 +12,6 @@ mod projection;
 
 pub use content::{Content, Run};
 pub use event::{Event, EventId, Observer, Op};
-pub use kind::{Change, Kind, Leg, Range, State};
+pub use kind::{Block, Change, Kind, Leg, Range, State, staging_of};
 pub use log::{Baseline, Evidence, Log};
 pub use projection::{Projected, projected, projection};

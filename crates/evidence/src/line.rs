@@ -42,6 +42,7 @@ impl Kind {
                 write,
                 range,
                 buffer,
+                ..
             } => {
                 let verb = if *write { "write to" } else { "read of" };
                 let of = buffer
@@ -139,6 +140,19 @@ impl Kind {
                     "{} {buffer}[{from}, {to})",
                     if *write { "writes" } else { "reads" }
                 )
+            }
+            Kind::Reused {
+                place,
+                from,
+                to,
+                reachable_by,
+            } => {
+                let others: Vec<String> = reachable_by
+                    .iter()
+                    .map(|op| format!("step {} ({})", op.step + 1, op.repetition))
+                    .collect();
+                let others = others.join(", ");
+                format!("{place}[{from}, {to}) changes hands while a transfer of {others} can still reach it")
             }
             Kind::Bytes {
                 name,

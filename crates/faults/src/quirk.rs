@@ -26,6 +26,11 @@ pub enum Quirk {
     ProbeGrantsLease,
     /// A pressure round without candidates releases no quarantine. Mirrors `master_service.cpp:BatchEvict`.
     EmptyRoundKeepsQuarantine,
+    /// A descriptor gives access to its range for ever. Mirrors `tcp_transport_session_impl.h`, which checks only that an
+    /// address lies in a registered buffer.
+    DescriptorOutlivesRange,
+    /// PutEnd publishes whatever lies in the range. Mirrors `master_service.cpp:PutEnd`.
+    EndNeedsNoWrite,
 }
 
 /// A row of the quirk table.
@@ -107,6 +112,18 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "an eviction round under pressure that finds no candidate returns before it releases quarantine",
         strict: "every round releases what is due",
         mirrors: "master_service.cpp:BatchEvict",
+    },
+    QuirkRow {
+        id: Quirk::DescriptorOutlivesRange,
+        name: "descriptor-outlives-range",
+        upstream: "the owner of a segment accepts any transfer that lies inside it, however old its descriptor is",
+        strict: "the owner refuses a descriptor whose range was given back or handed to somebody else",
+    },
+    QuirkRow {
+        id: Quirk::EndNeedsNoWrite,
+        name: "end-needs-no-write",
+        upstream: "PutEnd publishes whatever lies in the range, also if nothing was ever written",
+        strict: "a PutEnd whose bytes never completely landed is refused with INVALID_WRITE; the owner tells the master what landed",
     },
 ];
 

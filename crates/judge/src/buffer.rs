@@ -4,27 +4,92 @@ use crate::check::{accesses, names, sight};
 use crate::judgement::{BufferAnswer, NameAnswer, Touch, Touched};
 use crate::outcome;
 use crate::proof::death_of;
-use crate::view::{Pos, View};
-use moonquake_evidence::{Kind, Op, Range};
+use crate::regions::Lanes;
+use crate::view::{Pos, Transfer, View};
+use moonquake_evidence::{Kind, Op, Range, staging_of};
 use std::collections::BTreeMap;
 
-/// Answers for every watched name.
-pub(crate) fn answer(view: &View<'_>) -> BufferAnswer {
+/// Answers for every watched name, and for the staging memory of clients whose staged operations failed.
+pub(crate) fn answer(view: &View<'_>, lanes: &Lanes) -> BufferAnswer {
     let failed = failed(view);
     // An operation that was refused before it had anything to do with bytes has no buffer to ask about.
     let failures = failed
         .iter()
         .filter(|(op, _)| has_bytes(view, **op))
         .map(|(op, (pos, how))| view.cited(format!("{} {how}", view.op_name(*op)), [*pos]));
+    let watched = view
+        .plan
+        .watch
+        .iter()
+        .map(|name| of_name(view, lanes, name, &failed));
+    let staging = staged(view, &failed)
+        .into_iter()
+        .map(|(client, op)| of_staging(view, lanes, client, op, &failed));
     BufferAnswer {
         failures: failures.collect(),
-        names: view
-            .plan
-            .watch
-            .iter()
-            .map(|name| of_name(view, name, &failed))
-            .collect(),
+        names: watched.chain(staging).collect(),
     }
+}
+
+/// The clients whose operation failed while it used their staging memory, each with the first such operation. A client
+/// that died has no memory left.
+fn staged<'a>(view: &View<'a>, failed: &Failed) -> BTreeMap<&'a str, Op> {
+    let mut clients: BTreeMap<&str, Op> = BTreeMap::new();
+    for transfer in view
+        .transfers
+        .values()
+        .filter(|transfer| transfer.block.is_some())
+    {
+        let Some((op, (end, _))) = transfer.op.and_then(|op| failed.get_key_value(&op)) else {
+            continue;
+        };
+        if death_of(view, transfer.client, 0).is_some_and(|death| death <= *end) {
+            continue;
+        }
+        let first = clients.entry(transfer.client).or_insert(*op);
+        if failed.get(first).is_some_and(|(known, _)| known > end) {
+            *first = *op;
+        }
+    }
+    clients
+}
+
+fn of_staging(view: &View<'_>, lanes: &Lanes, client: &str, first: Op, failed: &Failed) -> NameAnswer {
+    let name = staging_of(client);
+    let (from, how) = failed.get(&first).cloned().unwrap_or_default();
+    let late = touches(view, &name).into_iter().filter(|(pos, touch)| {
+        touch
+            .op
+            .and_then(|op| failed.get(&op))
+            .is_some_and(|(end, _)| pos > end)
+    });
+    let late: Vec<Touch> = late
+        .map(|(pos, touch)| with_hits(view, lanes, &name, pos, touch))
+        .collect();
+    let answer = if late.is_empty() {
+        unseen(view, &name, from)
+    } else {
+        Touched::Yes { touches: late }
+    };
+    NameAnswer {
+        since: view.cited(format!("{} {how}", view.op_name(first)), [from]),
+        name,
+        answer,
+        by_others: Vec::new(),
+    }
+}
+
+/// The same access with the memory that it hit and its owner then.
+fn with_hits(view: &View<'_>, lanes: &Lanes, name: &str, pos: Pos, mut touch: Touch) -> Touch {
+    let bytes = (touch.from, touch.to);
+    touch.hits = match view.bound.get(name) {
+        Some((_, Some(range))) => {
+            let at = |byte: u64| range.offset.saturating_add(byte);
+            lanes.hits(view, &range.segment, (at(bytes.0), at(bytes.1)), pos)
+        }
+        _ => lanes.hits(view, name, bytes, pos),
+    };
+    touch
 }
 
 /// Whether an operation named a watched buffer, was given a range or moved bytes.
@@ -56,6 +121,10 @@ pub(crate) fn failed(view: &View<'_>) -> Failed {
             Some(ended) if outcome::is_failure(ended.outcome) => {
                 failed.insert(op, (ended.pos, format!("failed with {}", ended.outcome)));
             }
+            Some(ended) if ended.entries.iter().any(|entry| outcome::is_failure(entry)) => {
+                let entries: Vec<&str> = ended.entries.iter().map(String::as_str).collect();
+                failed.insert(op, (ended.pos, format!("failed in part: {}", entries.join(", "))));
+            }
             Some(ended) if outcome::is_dead(ended.outcome) => {
                 let pos = death.unwrap_or(ended.pos);
                 failed.insert(op, (pos, "lost its actor".to_owned()));
@@ -71,7 +140,7 @@ pub(crate) fn failed(view: &View<'_>) -> Failed {
     failed
 }
 
-fn of_name(view: &View<'_>, name: &str, failed: &Failed) -> NameAnswer {
+fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameAnswer {
     let naming = failed
         .iter()
         .find(|(op, _)| view.step(**op).is_some_and(|step| names(step, name)));
@@ -89,9 +158,11 @@ fn of_name(view: &View<'_>, name: &str, failed: &Failed) -> NameAnswer {
     for (pos, touch) in touches(view, name) {
         let own_fill = touch.op.and_then(|op| view.verb(op)) == Some(moonquake_scenario::Verb::Fill);
         match touch.op.and_then(|op| failed.get(&op)) {
-            Some((end, _)) if pos > *end => late.push(touch),
+            Some((end, _)) if pos > *end => late.push(with_hits(view, lanes, name, pos, touch)),
             // Nobody knows whose access it was, after a failure: it counts as one of the failed operation.
-            None if touch.op.is_none() && naming.is_some() && pos > from => late.push(touch),
+            None if touch.op.is_none() && naming.is_some() && pos > from => {
+                late.push(with_hits(view, lanes, name, pos, touch));
+            }
             _ if pos > first && !own_fill => by_others.push(touch),
             _ => {}
         }
@@ -148,14 +219,20 @@ pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
                     && from < touch.to
             })
         };
-        let named = view
+        let end = view
             .transfers
             .get(&landed.transfer)
-            .is_some_and(|transfer| transfer.buffer == Some(name));
-        let extra = match (&landed.event.kind, range) {
-            (Kind::Payload { from, to, .. }, _) if named && !seen_there(!landed.write, *from, *to) => {
-                Some((!landed.write, *from, *to))
-            }
+            .and_then(Transfer::client_end);
+        let named = end
+            .filter(|(place, _)| place == name)
+            .and_then(|(_, first)| match landed.event.kind {
+                Kind::Payload { from, to, .. } => {
+                    Some((first.saturating_add(from), first.saturating_add(to)))
+                }
+                _ => None,
+            });
+        let extra = match (named, range) {
+            (Some((from, to)), _) if !seen_there(!landed.write, from, to) => Some((!landed.write, from, to)),
             (_, Some((bound, range))) if landed.pos > bound => within(range, landed.range)
                 .filter(|(from, to)| !seen_there(landed.write, *from, *to))
                 .map(|(from, to)| (landed.write, from, to)),
@@ -194,5 +271,6 @@ fn touch(view: &View<'_>, pos: Pos, op: Option<Op>, write: bool, from: u64, to: 
         from,
         to,
         id: event.id,
+        hits: Vec::new(),
     }
 }

@@ -105,7 +105,7 @@ pub struct Finding {
 pub struct BufferAnswer {
     /// The operations that had to do with bytes and failed or lost their actor, with the event at which they did.
     pub failures: Vec<Cited>,
-    /// One answer for each watched name.
+    /// One answer for each watched name, then one for the staging memory of each client whose staged operation failed.
     pub names: Vec<NameAnswer>,
 }
 
@@ -162,6 +162,37 @@ pub struct Touch {
     pub to: u64,
     /// The event.
     pub id: EventId,
+    /// Whose memory it hit, for a late access.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<Hit>,
+}
+
+/// Memory that an access hit, and to whom it belonged at that instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hit {
+    /// The segment, the caller's buffer or the client's staging memory.
+    pub place: String,
+    /// The first byte within the place.
+    pub from: u64,
+    /// One past the last byte.
+    pub to: u64,
+    /// The owner, as the epochs of [`crate::regions`] name it.
+    pub owner: String,
+    /// The number of the epoch within the place.
+    pub epoch: u32,
+    /// When the epoch began, and the event that shows it.
+    pub since: (Span, EventId),
+}
+
+/// `n1[0, 4194304) belongs to n by w2 (p2) since 60s + 1ns (epoch 3)`.
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}[{}, {}) belongs to {} since {} (epoch {})",
+            self.place, self.from, self.to, self.owner, self.since.0, self.epoch
+        )
+    }
 }
 
 impl BufferAnswer {

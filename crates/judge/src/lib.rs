@@ -22,7 +22,9 @@ mod view;
 
 pub use cited::Cited;
 pub use invariant::INVARIANTS;
-pub use judgement::{BufferAnswer, Claim, Finding, Judgement, NameAnswer, Proof, Status, Touch, Touched};
+pub use judgement::{
+    BufferAnswer, Claim, Finding, Hit, Judgement, NameAnswer, Proof, Status, Touch, Touched,
+};
 pub use regions::{Epoch, NOBODY, Place, RegionAccess, regions};
 
 use moonquake_evidence::Evidence;
@@ -34,11 +36,12 @@ use view::View;
 pub fn judge(plan: &Plan, evidence: &Evidence, profile: Profile, engine: EngineKind) -> Judgement {
     let view = View::new(plan, &evidence.events);
     let (proof, expectations, invariants, buffer) = view.as_ref().map_or_else(Default::default, |view| {
+        let lanes = regions::Lanes::of(view);
         (
             proof::prove(view),
             expect::findings(view),
-            invariant::findings(view),
-            buffer::answer(view),
+            invariant::findings(view, &lanes),
+            buffer::answer(view, &lanes),
         )
     });
     let all_fine = expectations

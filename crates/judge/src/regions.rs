@@ -7,14 +7,18 @@
 //! - in a segment an epoch starts where a call that hands the range out is handled, and ends where the range is handed
 //!   out again, is revoked, removed, replaced or lost, or where the master's state no longer shows it;
 //! - a caller's buffer belongs to the operation that uses it until the result is reported, and to the caller after that;
+//! - a block of staging memory belongs to the operation that took it, until its result is reported;
 //! - between two owners, memory belongs to [`NOBODY`]: free or in quarantine, which no observer of single ranges can tell.
 
 mod buffers;
+mod gaps;
 mod segments;
+mod staging;
 
-use crate::view::{Pos, View};
+use crate::Hit;
+use crate::view::{Pos, Transfer, View};
 use moonquake_clock::Span;
-use moonquake_evidence::{EventId, Evidence, Op};
+use moonquake_evidence::{EventId, Evidence, Kind, Op};
 use moonquake_scenario::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -76,21 +80,26 @@ pub struct RegionAccess {
     pub late: bool,
 }
 
-/// The places of a run with their epochs: segments first, then callers' buffers, each by name.
+/// The places of a run with their epochs: segments first, then callers' buffers, then staging memory, each by name.
 pub fn regions(plan: &Plan, evidence: &Evidence) -> Vec<Place> {
-    View::new(plan, &evidence.events).map_or_else(Vec::new, |view| of_view(&view))
+    View::new(plan, &evidence.events).map_or_else(Vec::new, |view| Lanes::of(&view).shown(&view))
 }
 
-fn of_view(view: &View<'_>) -> Vec<Place> {
-    let failed = crate::buffer::failed(view);
-    let mut places = segments::places(view, &failed);
-    places.extend(buffers::places(view, &failed));
-    places
+/// The same, while the judge works with it.
+pub(crate) struct Lanes(Vec<Lane>);
+
+/// A place with its tenures, in the order in which they began.
+pub(crate) struct Lane {
+    name: String,
+    size: u64,
+    /// Whether it is the memory of a node, and not a client's.
+    segment: bool,
+    tenures: Vec<Tenure>,
 }
 
-/// An epoch while it is being made.
+/// An epoch by places in the record.
 #[derive(Clone, Debug)]
-struct Tenure {
+pub(crate) struct Tenure {
     from: u64,
     to: u64,
     owner: String,
@@ -99,7 +108,7 @@ struct Tenure {
     since: Pos,
     until: Option<Pos>,
     readable: Option<Pos>,
-    accesses: Vec<RegionAccess>,
+    touches: Vec<(Pos, RegionAccess)>,
 }
 
 impl Tenure {
@@ -113,23 +122,111 @@ impl Tenure {
     }
 }
 
-/// A place out of its tenures.
-fn place(view: &View<'_>, name: &str, size: u64, mut tenures: Vec<Tenure>) -> Place {
-    tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
-    let shown = |pos: Pos| (view.at(pos), view.id(pos));
-    let epochs = tenures.into_iter().zip(1..).map(|(tenure, number)| Epoch {
-        number,
-        from: tenure.from,
-        to: tenure.to,
-        owner: tenure.owner,
-        since: shown(tenure.since),
-        until: tenure.until.map(shown),
-        readable_at: tenure.readable.map(shown),
-        accesses: tenure.accesses,
-    });
-    Place {
-        name: name.to_owned(),
-        size,
-        epochs: epochs.collect(),
+impl Lane {
+    fn new(name: &str, size: u64, segment: bool, mut tenures: Vec<Tenure>) -> Lane {
+        tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+        Lane {
+            name: name.to_owned(),
+            size,
+            segment,
+            tenures,
+        }
+    }
+}
+
+impl Lanes {
+    pub(crate) fn of(view: &View<'_>) -> Lanes {
+        let failed = crate::buffer::failed(view);
+        let mut lanes = segments::lanes(view, &failed);
+        lanes.extend(buffers::lanes(view, &failed));
+        lanes.extend(staging::lanes(view, &failed));
+        Lanes(lanes)
+    }
+
+    /// To whom bytes of a place belonged at `pos`.
+    pub(crate) fn hits(&self, view: &View<'_>, place: &str, (from, to): (u64, u64), pos: Pos) -> Vec<Hit> {
+        let lane = self.0.iter().filter(|lane| lane.name == place);
+        let numbered = lane.flat_map(|lane| lane.tenures.iter().zip(1..));
+        // Where an event ends one epoch and begins another, the newer one counts.
+        let there = numbered.filter(|(tenure, _)| {
+            tenure.covers(pos) && tenure.until != Some(pos) && tenure.overlaps(from, to)
+        });
+        there
+            .map(|(tenure, epoch)| Hit {
+                place: place.to_owned(),
+                from: from.max(tenure.from),
+                to: to.min(tenure.to),
+                owner: tenure.owner.clone(),
+                epoch,
+                since: (view.at(tenure.since), view.id(tenure.since)),
+            })
+            .collect()
+    }
+
+    /// Whose memory an access hit: what a part of a payload was written to, or what a witness saw.
+    pub(crate) fn hits_of(&self, view: &View<'_>, pos: Pos) -> Vec<Hit> {
+        let (place, from, to) = match &view.events[pos].kind {
+            Kind::Payload {
+                write: true, range, ..
+            } => (
+                range.segment.clone(),
+                range.offset,
+                range.offset.saturating_add(range.size),
+            ),
+            Kind::Payload {
+                transfer, from, to, ..
+            } => {
+                let Some((place, first)) = view.transfers.get(transfer).and_then(Transfer::client_end) else {
+                    return Vec::new();
+                };
+                (place, first.saturating_add(*from), first.saturating_add(*to))
+            }
+            Kind::Access { buffer, from, to, .. } => match view.bound.get(buffer.as_str()) {
+                Some((_, Some(range))) => {
+                    let at = |byte: u64| range.offset.saturating_add(byte);
+                    (range.segment.clone(), at(*from), at(*to))
+                }
+                _ => (buffer.clone(), *from, *to),
+            },
+            _ => return Vec::new(),
+        };
+        self.hits(view, &place, (from, to), pos)
+    }
+
+    /// The accesses to the client's end of an operation's memory while the operation had it.
+    pub(crate) fn while_owned_by(&self, op: Op) -> impl Iterator<Item = (&str, Pos, &RegionAccess)> {
+        let tenures = self.0.iter().filter(|lane| !lane.segment).flat_map(|lane| {
+            lane.tenures
+                .iter()
+                .map(move |tenure| (lane.name.as_str(), tenure))
+        });
+        tenures
+            .filter(move |(_, tenure)| tenure.op == Some(op))
+            .flat_map(|(name, tenure)| {
+                tenure
+                    .touches
+                    .iter()
+                    .map(move |(pos, access)| (name, *pos, access))
+            })
+    }
+
+    fn shown(self, view: &View<'_>) -> Vec<Place> {
+        let shown = |pos: Pos| (view.at(pos), view.id(pos));
+        let epoch = |(tenure, number): (Tenure, u32)| Epoch {
+            number,
+            from: tenure.from,
+            to: tenure.to,
+            owner: tenure.owner,
+            since: shown(tenure.since),
+            until: tenure.until.map(shown),
+            readable_at: tenure.readable.map(shown),
+            accesses: tenure.touches.into_iter().map(|(_, access)| access).collect(),
+        };
+        let place = |lane: Lane| Place {
+            name: lane.name,
+            size: lane.size,
+            epochs: lane.tenures.into_iter().zip(1..).map(epoch).collect(),
+        };
+        self.0.into_iter().map(place).collect()
     }
 }

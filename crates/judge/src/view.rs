@@ -3,7 +3,7 @@
 
 use crate::Cited;
 use moonquake_clock::Span;
-use moonquake_evidence::{Change, Event, EventId, Kind, Leg, Observer, Op, Range, State};
+use moonquake_evidence::{Block, Change, Event, EventId, Kind, Leg, Observer, Op, Range, State, staging_of};
 use moonquake_scenario::{Do, Plan, Step, Verb, What};
 use std::collections::BTreeMap;
 
@@ -43,11 +43,25 @@ pub(crate) struct Transfer<'a> {
     pub(crate) write: bool,
     pub(crate) opened: Option<Pos>,
     pub(crate) buffer: Option<&'a str>,
+    /// Where in its client's staging memory its bytes lie, if they lie there.
+    pub(crate) block: Option<Block>,
+    /// The client that moves the bytes.
+    pub(crate) client: &'a str,
     pub(crate) landed: Vec<Landed<'a>>,
     pub(crate) closed: Option<(Pos, &'a str)>,
 }
 
 impl Transfer<'_> {
+    /// The place at its client's end and the offset of its first byte there: a buffer that the scenario names, or the
+    /// client's staging memory.
+    pub(crate) fn client_end(&self) -> Option<(String, u64)> {
+        match (self.buffer, self.block) {
+            (Some(name), _) => Some((name.to_owned(), 0)),
+            (None, Some(block)) => Some((staging_of(self.client), block.from)),
+            (None, None) => None,
+        }
+    }
+
     /// The number of parts that landed before `until`.
     pub(crate) fn parts_before(&self, until: Pos) -> u64 {
         let before = self.landed.iter().filter(|landed| landed.pos < until);
@@ -174,6 +188,7 @@ impl<'a> View<'a> {
                 transfer,
                 write,
                 buffer,
+                block,
                 ..
             } => {
                 let entry = self.transfers.entry(*transfer).or_default();
@@ -181,6 +196,8 @@ impl<'a> View<'a> {
                 entry.write = *write;
                 entry.opened.get_or_insert(pos);
                 entry.buffer = buffer.as_deref();
+                entry.block = *block;
+                entry.client = &event.actor;
             }
             Kind::Payload {
                 transfer,

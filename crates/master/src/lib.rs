@@ -26,6 +26,7 @@ mod flags;
 mod leases;
 mod mounting;
 mod objects;
+mod owners;
 mod pattern;
 mod placement;
 mod puts;
@@ -84,6 +85,8 @@ pub struct Master {
     need_eviction: bool,
     /// Whether the clean-up worker has something to do.
     cleanup_due: bool,
+    /// Whether the owners of segments tell this master what has landed.
+    hears_owners: bool,
 }
 
 impl Master {
@@ -110,6 +113,7 @@ impl Master {
             last_sweep: now,
             need_eviction: false,
             cleanup_due: false,
+            hears_owners: false,
         })
     }
 

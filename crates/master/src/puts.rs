@@ -88,6 +88,15 @@ impl Master {
                 Err(ErrorCode::InvalidWrite)
             };
         }
+        if meant
+            && self
+                .objects
+                .get(key)
+                .is_some_and(|object| self.lacks_bytes(object))
+        {
+            return Err(ErrorCode::InvalidWrite);
+        }
+        let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let was_readable = object.has_complete();
         let mut finished_own = false;
         for replica in object

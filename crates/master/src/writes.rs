@@ -195,6 +195,7 @@ impl Master {
             allocation,
             address: base.wrapping_add(allocation.offset),
             size_bytes,
+            landed: false,
         }
     }
 }

@@ -290,11 +290,13 @@ impl Maker<'_> {
                     .and_then(|op| self.plan.steps.get(usize::try_from(op.step).ok()?))
                     .map(|step| format!(" in {}", step_name(step)))
                     .unwrap_or_default();
+                let whose: String = touch.hits.iter().map(|hit| format!("; {hit}")).collect();
                 let text = format!(
-                    "{} {verb} bytes [{}, {}) at {}{course}",
+                    "{} {verb} bytes [{}, {}) at {}{course}{whose}",
                     touch.who, touch.from, touch.to, touch.at
                 );
-                self.citer.claim(text, &[touch.id])
+                let shown = std::iter::once(touch.id).chain(touch.hits.iter().map(|hit| hit.since.1));
+                self.citer.claim(text, &shown.collect::<Vec<_>>())
             })
             .collect()
     }
@@ -409,6 +411,8 @@ fn cited_by(judgement: &Judgement) -> BTreeSet<EventId> {
             Answer::Yes { touches: late } => touches.extend(late),
         }
         ids.extend(touches.iter().map(|touch| touch.id));
+        let hits = touches.iter().flat_map(|touch| &touch.hits);
+        ids.extend(hits.map(|hit| hit.since.1));
     }
     ids.extend(cited.iter().flat_map(|cited| cited.ids().iter().copied()));
     ids

@@ -119,6 +119,7 @@ fn stays(event: &Event) -> bool {
         | Kind::Bytes { .. }
         | Kind::Injected { .. }
         | Kind::Released
+        | Kind::Reused { .. }
         | Kind::Sight { .. }
         | Kind::Tick { .. } => true,
         Kind::State(_) => event.observer == Observer::Master,
@@ -142,7 +143,7 @@ fn rank(kind: &Kind) -> u8 {
         Kind::Injected { .. } => 9,
         Kind::Actor { .. } => 10,
         Kind::Released => 11,
-        Kind::Access { .. } => 12,
+        Kind::Access { .. } | Kind::Reused { .. } => 12,
         Kind::TransferClosed { .. } => 13,
         Kind::ClockRead { .. } => 14,
         Kind::Bytes { .. } => 15,

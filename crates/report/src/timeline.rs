@@ -143,7 +143,8 @@ fn quiet_events(events: &[Event], first_step: usize, cited: &BTreeSet<EventId>) 
             | Kind::Released
             | Kind::Note { .. }
             | Kind::Sight { .. }
-            | Kind::Access { .. } => false,
+            | Kind::Access { .. }
+            | Kind::Reused { .. } => false,
             Kind::State(state) => last_state.replace(state) == Some(state) || index < first_step,
             Kind::Advanced { .. } => true,
             _ if index < first_step => true,
@@ -259,6 +260,7 @@ fn transfer(events: &[Event]) -> Option<(Row, usize)> {
             write,
             range,
             buffer,
+            ..
         },
         Kind::Payload {
             transfer: moved_by,

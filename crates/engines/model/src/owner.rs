@@ -16,6 +16,9 @@ struct Node {
 #[derive(Debug)]
 struct Open {
     node: String,
+    replica_id: u64,
+    address: u64,
+    write: bool,
     offset: u64,
     size: u64,
     moved: u64,
@@ -80,6 +83,9 @@ impl Owners {
         };
         let open = Open {
             node: spec.owner.clone(),
+            replica_id: spec.replica_id,
+            address: spec.address,
+            write: spec.write,
             offset,
             size: spec.size,
             moved: 0,
@@ -95,6 +101,18 @@ impl Owners {
             },
         );
         true
+    }
+
+    /// Refuses a transfer whose descriptor is not good any more.
+    pub(crate) fn refuse(&mut self, spec: &TransferSpec) {
+        let how = "refused".to_owned();
+        self.say(&spec.owner, spec.id, OwnerEvent::Closed { how });
+    }
+
+    /// Replica id and address that a transfer was opened with.
+    pub(crate) fn descriptor(&self, transfer: u64) -> Option<(u64, u64)> {
+        let open = self.open.get(&transfer)?;
+        Some((open.replica_id, open.address))
     }
 
     pub(crate) fn write(&mut self, transfer: u64, bytes: &[u8]) -> bool {
@@ -123,6 +141,12 @@ impl Owners {
         let (to, node) = (open.moved, open.node.clone());
         self.say(&node, transfer, OwnerEvent::Moved { from, to });
         Some(bytes)
+    }
+
+    /// Address and size of a write that has landed to its last byte.
+    pub(crate) fn written(&self, transfer: u64) -> Option<(u64, u64)> {
+        let open = self.open.get(&transfer)?;
+        (open.write && open.moved == open.size).then_some((open.address, open.size))
     }
 
     /// Ends a transfer. True if it is complete and the owner says so.

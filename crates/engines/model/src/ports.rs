@@ -23,7 +23,7 @@ pub(crate) struct ModelPorts {
 impl ModelPorts {
     pub(crate) fn new(config: MasterConfig) -> Result<ModelPorts, EngineError> {
         let clocks = moonquake_stage::start_clocks();
-        let master = new_master(&config, clocks)?;
+        let master = new_master(&config, clocks, 0)?;
         Ok(ModelPorts {
             config,
             master: Some(master),
@@ -35,6 +35,14 @@ impl ModelPorts {
         })
     }
 
+    /// Whether the owner lets a descriptor reach its range. While the master is down nothing is handed out either.
+    fn may_reach(&self, replica_id: u64, address: u64) -> bool {
+        let now = self.clocks;
+        self.master
+            .as_ref()
+            .is_none_or(|master| master.may_reach(now, replica_id, address))
+    }
+
     fn master(&mut self) -> PortResult<&mut Master> {
         self.master
             .as_mut()
@@ -42,8 +50,10 @@ impl ModelPorts {
     }
 }
 
-fn new_master(config: &MasterConfig, now: Clocks) -> PortResult<Master> {
-    Master::new(config.clone(), now).map_err(PortError::new)
+fn new_master(config: &MasterConfig, now: Clocks, instance: u32) -> PortResult<Master> {
+    let mut master = Master::new(config.clone(), now).map_err(PortError::new)?;
+    master.hear_owners(instance);
+    Ok(master)
 }
 
 impl Ports for ModelPorts {
@@ -115,7 +125,7 @@ impl Ports for ModelPorts {
     }
 
     fn start_master(&mut self) -> PortResult<String> {
-        self.master = Some(new_master(&self.config, self.clocks)?);
+        self.master = Some(new_master(&self.config, self.clocks, self.instance)?);
         self.instance += 1;
         Ok(format!("instance {}", self.instance))
     }
@@ -196,10 +206,21 @@ impl Ports for ModelPorts {
     }
 
     fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool> {
+        if !self.may_reach(spec.replica_id, spec.address) {
+            self.owners.refuse(spec);
+            return Ok(false);
+        }
         Ok(self.owners.open(spec))
     }
 
     fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool> {
+        // A write is watched to its last byte, since each may land in somebody else's range. A read is not: what it brings
+        // is covered by the lease check at its end.
+        if let Some((id, address)) = self.owners.descriptor(transfer)
+            && !self.may_reach(id, address)
+        {
+            return Ok(false);
+        }
         Ok(self.owners.write(transfer, bytes))
     }
 
@@ -208,7 +229,12 @@ impl Ports for ModelPorts {
     }
 
     fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
-        Ok(self.owners.close(transfer, complete, how))
+        let written = self.owners.written(transfer);
+        let acknowledged = self.owners.close(transfer, complete, how);
+        if let (true, Some((address, size)), Some(master)) = (acknowledged, written, &mut self.master) {
+            master.write_landed(address, size);
+        }
+        Ok(acknowledged)
     }
 
     fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {

@@ -132,6 +132,7 @@ impl<P: Ports> Stage<'_, P> {
             },
         );
         self.close_transfers_of(name, "closed: the client is gone")?;
+        self.buffers.staging.forget(name);
         if let Some(home) = home {
             self.ports.kill_owner(&home)?;
         }

@@ -17,6 +17,7 @@ mod rpcs;
 mod runner;
 mod seen;
 mod setup;
+mod staging;
 mod state;
 mod support;
 mod timers;

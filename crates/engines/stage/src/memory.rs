@@ -1,8 +1,9 @@
 //! The callers' buffers, the names of ranges, and the witness over both.
 
 use crate::ports::Ports;
+use crate::staging::Staging;
 use crate::state::{Stage, Staged};
-use moonquake_evidence::{Content, Kind, Observer, Op, Range};
+use moonquake_evidence::{Content, Kind, Observer, Op, Range, staging_of};
 use moonquake_scenario::{Do, What};
 use moonquake_witness::{Region, classify, fill};
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::collections::btree_map::Entry;
 pub(crate) enum BufferKey {
     /// A buffer of the caller, by its name in the scenario.
     Named(String),
-    /// Staging memory of one operation.
+    /// The block of its client's staging memory that one operation has.
     Staging(u64),
 }
 
@@ -31,50 +32,67 @@ pub(crate) struct Access {
 /// All buffers of callers.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    regions: BTreeMap<BufferKey, Region>,
+    regions: BTreeMap<String, Region>,
+    pub(crate) staging: Staging,
     pending: Vec<Access>,
     pending_bindings: Vec<(String, Range)>,
 }
 
 impl Buffers {
-    /// The buffer, at least `size` bytes large.
-    pub(crate) fn get(&mut self, key: &BufferKey, size: u64) -> &mut Region {
-        let region = self.regions.entry(key.clone()).or_default();
-        region.grow(size);
-        region
+    /// Makes a named buffer at least `size` bytes large.
+    pub(crate) fn grow(&mut self, name: &str, size: u64) {
+        self.regions.entry(name.to_owned()).or_default().grow(size);
+    }
+
+    /// Bytes of a buffer; zero where it has none.
+    pub(crate) fn read(&mut self, key: &BufferKey, from: u64, len: u64) -> Vec<u8> {
+        let bytes = match key {
+            BufferKey::Named(name) => {
+                let region = self.regions.entry(name.clone()).or_default();
+                region.grow(from.saturating_add(len));
+                region.read(from, len).ok()
+            }
+            BufferKey::Staging(operation) => self.staging.read(*operation, from, len),
+        };
+        bytes.unwrap_or_default()
+    }
+
+    /// Writes into a buffer; false if it has no such bytes.
+    pub(crate) fn write(&mut self, key: &BufferKey, from: u64, bytes: &[u8]) -> bool {
+        match key {
+            BufferKey::Named(name) => {
+                let region = self.regions.entry(name.clone()).or_default();
+                region.grow(from.saturating_add(bytes.len() as u64));
+                region.write(from, bytes).is_ok()
+            }
+            BufferKey::Staging(operation) => self.staging.write(*operation, from, bytes),
+        }
     }
 
     /// Fills the first `size` bytes with a pattern.
     pub(crate) fn fill(&mut self, key: &BufferKey, size: u64, pattern: &str) {
         let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
         fill(pattern, 0, &mut bytes);
-        // The region was grown to hold exactly these bytes.
-        let _fits = self.get(key, size).write(0, &bytes);
+        // A named buffer grows as it must, and a block was taken to hold exactly these bytes.
+        let _fits = self.write(key, 0, &bytes);
     }
 
     /// The bytes of a named buffer, if it exists.
     fn named(&self, name: &str) -> Option<Vec<u8>> {
-        let region = self.regions.get(&BufferKey::Named(name.to_owned()))?;
+        let region = self.regions.get(name)?;
         region.read(0, region.size()).ok()
     }
 
     /// The size of a named buffer, if it exists.
     pub(crate) fn size_of(&self, name: &str) -> Option<u64> {
-        self.regions
-            .get(&BufferKey::Named(name.to_owned()))
-            .map(Region::size)
-    }
-
-    /// Gives staging memory back.
-    pub(crate) fn drop_staging(&mut self, id: u64) {
-        self.regions.remove(&BufferKey::Staging(id));
+        self.regions.get(name).map(Region::size)
     }
 }
 
 impl<P: Ports> Stage<'_, P> {
     /// What the first `size` bytes of a buffer are.
     pub(crate) fn content_of(&mut self, key: &BufferKey, size: u64) -> Content {
-        let bytes = self.buffers.get(key, size).read(0, size).unwrap_or_default();
+        let bytes = self.buffers.read(key, 0, size);
         classify(&bytes, &self.patterns)
     }
 
@@ -160,6 +178,13 @@ impl<P: Ports> Stage<'_, P> {
         let mut seen = Vec::new();
         if let Some(name) = transfer.buffer_name().filter(|name| self.watched(name)) {
             seen.push((name, !write, from, to));
+        }
+        // A transfer that outlived its operation reaches memory that is not its own any more, watched or not.
+        if let BufferKey::Staging(operation) = &transfer.buffer
+            && let Some((client, _)) = self.buffers.staging.given_back(*operation)
+            && let Some(block) = transfer.block
+        {
+            seen.push((staging_of(client), !write, block.from + from, block.from + to));
         }
         let start = transfer.offset + from;
         let moved = Range {

@@ -229,7 +229,12 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         };
         let content = self.read_content(&running, outcome);
-        self.buffers.drop_staging(id);
+        self.buffers.staging.give_back(id);
+        let staged =
+            matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.block(id).is_some();
+        if staged && outcome.is_failure() {
+            self.witness_staging(&running.actor);
+        }
         let Some(op) = running.op else { return Ok(()) };
         let entries = match outcome {
             Outcome::Batch(entries) => entries.iter().map(Outcome::to_string).collect(),

@@ -50,6 +50,8 @@ pub struct TransferSpec {
     pub owner: String,
     /// To the owner or from it.
     pub write: bool,
+    /// The id of the replica whose descriptor is used; only an engine whose owners know of it can look at it.
+    pub replica_id: u64,
     /// The absolute address of the first byte.
     pub address: u64,
     /// The number of bytes.

@@ -310,6 +310,9 @@ impl<P: Ports> Stage<'_, P> {
                 )?;
                 if let Some(pattern) = prepared.fill {
                     let buffer = prepared.buffer.unwrap_or(BufferKey::Staging(id));
+                    if matches!(buffer, BufferKey::Staging(_)) {
+                        self.take_staging(id, prepared.size);
+                    }
                     self.buffers.fill(&buffer, prepared.size, &pattern);
                 }
                 Ok(Some(id))
@@ -328,6 +331,7 @@ impl<P: Ports> Stage<'_, P> {
             .or_else(|| self.buffers.size_of(&name))
             .unwrap_or(0);
         let pattern = action.written_pattern().unwrap_or(who).to_owned();
+        self.note_reuse(who, Some(op), &name, (0, size));
         self.buffers.fill(&BufferKey::Named(name.clone()), size, &pattern);
         self.witness_fill(who, Some(op), &name, size);
         self.ended(who, op, ended("ok", None))

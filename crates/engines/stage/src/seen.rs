@@ -154,7 +154,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.plan.world.chunk_bytes,
                 transfer.size,
             );
-            let buffer = transfer.buffer_name();
+            let (buffer, block) = (transfer.buffer_name(), transfer.block);
             let kind = match seen.event {
                 OwnerEvent::Opened { write, offset, size } => Kind::TransferOpened {
                     transfer: id,
@@ -165,6 +165,7 @@ impl<P: Ports> Stage<'_, P> {
                         size,
                     },
                     buffer,
+                    block,
                 },
                 OwnerEvent::Closed { how } => Kind::TransferClosed { transfer: id, how },
                 OwnerEvent::Moved { from, to } => {

@@ -5,7 +5,7 @@ use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
 use moonquake_client::{Happened, Move, MoveFailure};
 use moonquake_clock::{Clocks, Span};
-use moonquake_evidence::Op;
+use moonquake_evidence::{Block, Op};
 use moonquake_faults::PhaseId;
 
 /// A transfer.
@@ -18,11 +18,14 @@ pub(crate) struct Transfer {
     pub(crate) waiter: Option<u64>,
     pub(crate) owner: String,
     pub(crate) write: bool,
+    pub(crate) replica_id: u64,
     pub(crate) address: u64,
     /// Offset of the range in the owner's segment.
     pub(crate) offset: u64,
     pub(crate) size: u64,
     pub(crate) buffer: BufferKey,
+    /// Where in its client's staging memory its bytes lie, if they lie there.
+    pub(crate) block: Option<Block>,
     pub(crate) part: PhaseId,
     pub(crate) done: PhaseId,
     pub(crate) opened: bool,
@@ -71,6 +74,20 @@ impl<P: Ports> Stage<'_, P> {
             operation.buffer.clone(),
             operation.rate,
         );
+        let block = match buffer {
+            BufferKey::Named(ref name) => {
+                self.buffers.grow(name, range.size);
+                self.note_reuse(&actor, op, name, (0, range.size));
+                None
+            }
+            BufferKey::Staging(operation) => {
+                self.take_staging(operation, range.size);
+                self.buffers.staging.block(operation).map(|block| Block {
+                    from: block.from,
+                    to: block.from.saturating_add(range.size),
+                })
+            }
+        };
         let now = self.clocks(&actor);
         let (id, order) = (self.number(), self.enqueue());
         let mut transfer = Transfer {
@@ -80,10 +97,12 @@ impl<P: Ports> Stage<'_, P> {
             waiter: Some(running),
             owner: range.segment,
             write: wanted.write,
+            replica_id: wanted.replica_id,
             address: wanted.replica.buffer_address,
             offset: range.offset,
             size: range.size,
             buffer,
+            block,
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -150,17 +169,13 @@ impl<P: Ports> Stage<'_, P> {
             return self.complete(id);
         }
         let (from, len) = (transfer.moved, transfer.next_part(chunk));
-        let (write, buffer, size) = (transfer.write, transfer.buffer.clone(), transfer.size);
+        let (write, buffer) = (transfer.write, transfer.buffer.clone());
         let there = if write {
-            let bytes = self
-                .buffers
-                .get(&buffer, size)
-                .read(from, len)
-                .unwrap_or_default();
+            let bytes = self.buffers.read(&buffer, from, len);
             self.ports.write_part(id, &bytes)?
         } else {
             match self.ports.read_part(id, len)? {
-                Some(bytes) => self.buffers.get(&buffer, size).write(from, &bytes).is_ok(),
+                Some(bytes) => self.buffers.write(&buffer, from, &bytes),
                 None => false,
             }
         };
@@ -180,6 +195,7 @@ impl<P: Ports> Stage<'_, P> {
             actor: transfer.actor.clone(),
             owner: transfer.owner.clone(),
             write: transfer.write,
+            replica_id: transfer.replica_id,
             address: transfer.address,
             size: transfer.size,
         };

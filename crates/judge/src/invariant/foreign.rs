@@ -2,19 +2,21 @@
 //!
 //! A write is completed when its own payload had fully landed and the PutEnd of its own attempt was handled with
 //! success before the read ended. Bytes that nobody wrote (`zero`) and bytes of no known pattern (`unknown`) are
-//! foreign. A read of a session is a read of the key that the session was opened for.
+//! foreign, and so are bytes that another operation wrote into the memory of the read after its own had landed there. A
+//! read of a session is a read of the key that the session was opened for.
 
 use super::Judged;
 use crate::attempts::{Attempt, Attempts};
 use crate::lease;
 use crate::outcome;
+use crate::regions::Lanes;
 use crate::rpc;
 use crate::view::{Pos, View};
 use moonquake_evidence::Op;
 use moonquake_scenario::Verb;
 use std::collections::BTreeSet;
 
-pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
+pub(super) fn judge(view: &View<'_>, attempts: &Attempts, lanes: &Lanes) -> Judged {
     let mut failures = Vec::new();
     let mut reads = Vec::new();
     for op in view.runs.keys().copied() {
@@ -39,9 +41,36 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
                 foreign.to
             );
             failures.push((text, vec![ended.pos]));
+        } else if let Some((text, late)) = overwritten(view, lanes, op, ended.pos) {
+            failures.push((text, vec![late, ended.pos]));
         }
     }
     Judged::over(failures, &reads, "successful read|", "no read succeeded")
+}
+
+/// A write of somebody else into the memory of a read that the read itself did not write over again. The bytes are
+/// foreign even if they follow the right pattern by chance.
+fn overwritten(view: &View<'_>, lanes: &Lanes, op: Op, end: Pos) -> Option<(String, Pos)> {
+    let writes = || {
+        lanes
+            .while_owned_by(op)
+            .filter(|(_, pos, access)| access.write && *pos < end)
+    };
+    let by_others = writes().find(|(_, pos, access)| {
+        let again = writes().any(|(_, later, own)| {
+            own.op == Some(op) && later > *pos && own.from <= access.from && access.to <= own.to
+        });
+        access.op.is_some() && access.op != Some(op) && !again
+    });
+    let (place, pos, access) = by_others?;
+    let writer = access.op.map(|op| view.op_name(op)).unwrap_or_default();
+    let text = format!(
+        "{} ended with success, and {writer} wrote into its memory at {place}[{}, {})",
+        view.op_name(op),
+        access.from,
+        access.to
+    );
+    Some((text, pos))
 }
 
 /// The keys whose bytes an operation reads.

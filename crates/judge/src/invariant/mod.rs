@@ -11,6 +11,7 @@ mod writers;
 
 use crate::attempts::Attempts;
 use crate::judgement::{Finding, Status};
+use crate::regions::Lanes;
 use crate::view::{Pos, View};
 pub use moonquake_scenario::INVARIANTS;
 
@@ -77,18 +78,18 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// All eight, in order.
-pub(crate) fn findings(view: &View<'_>) -> Vec<Finding> {
+pub(crate) fn findings(view: &View<'_>, lanes: &Lanes) -> Vec<Finding> {
     let attempts = Attempts::of(view);
     let accounts = bytes::accounts(view, &attempts);
     let judged = [
-        foreign::judge(view, &attempts),
+        foreign::judge(view, &attempts, lanes),
         visible::judge(view, &attempts),
         lease::judge(view),
         late_success::judge(view),
         writers::judge(view, &attempts),
         bytes::judge(view, &accounts),
         crash::judge(view, &attempts, &accounts),
-        access::judge(view),
+        access::judge(view, lanes),
     ];
     INVARIANTS
         .iter()

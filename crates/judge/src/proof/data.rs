@@ -42,10 +42,20 @@ pub(crate) fn buffer(gathered: &mut Gathered<'_, '_>, injected: Pos) {
     }
 }
 
-/// The parts of an operation that landed after `from`.
-fn landed_after<'a>(view: &View<'a>, op: Op, from: Pos) -> Vec<Landed<'a>> {
+/// The transfer that an action struck: the one whose part had landed last. Others of the same operation go on.
+fn struck(view: &View<'_>, op: Op, progress: &Progress) -> Option<u64> {
+    let last = *progress.data.last()?;
+    let mut transfers = view.transfers_of(op);
+    transfers
+        .find(|(_, transfer)| transfer.landed.iter().any(|landed| landed.pos == last))
+        .map(|(number, _)| number)
+}
+
+/// The parts of an operation that landed after `from`, in one transfer or in all.
+fn landed_after<'a>(view: &View<'a>, op: Op, only: Option<u64>, from: Pos) -> Vec<Landed<'a>> {
     let mut landed: Vec<Landed<'a>> = view
         .transfers_of(op)
+        .filter(|(number, _)| only.is_none_or(|only| only == *number))
         .flat_map(|(_, transfer)| transfer.landed.iter().copied())
         .filter(|landed| landed.pos > from)
         .collect();
@@ -53,9 +63,10 @@ fn landed_after<'a>(view: &View<'a>, op: Op, from: Pos) -> Vec<Landed<'a>> {
     landed
 }
 
-/// Where the transfers of an operation ended after `from`, complete or not.
-fn closed_after(view: &View<'_>, op: Op, from: Pos, complete: bool) -> Option<Pos> {
+/// Where the transfers of an operation ended after `from`, complete or not; one of them or all.
+fn closed_after(view: &View<'_>, op: Op, only: Option<u64>, from: Pos, complete: bool) -> Option<Pos> {
     view.transfers_of(op)
+        .filter(|(number, _)| only.is_none_or(|only| only == *number))
         .filter_map(|(_, transfer)| transfer.closed)
         .filter(|(pos, how)| *pos > from && (*how == "complete") == complete)
         .map(|(pos, _)| pos)
@@ -68,7 +79,7 @@ fn frozen(gathered: &mut Gathered<'_, '_>, injected: Pos, op: Op, progress: &Pro
     let target = view.plan.fault.target.as_str();
     let until = frozen_until(view, injected);
     let life = actors::sign_of_life(view, target, injected, until);
-    let moved = landed_after(view, op, injected)
+    let moved = landed_after(view, op, None, injected)
         .first()
         .map(|landed| landed.pos)
         .filter(|pos| *pos < until);
@@ -99,13 +110,14 @@ pub(crate) fn on_stream(
     action: &Action,
 ) {
     let view = gathered.view;
-    let after = landed_after(view, op, injected);
+    let only = struck(view, op, progress);
+    let after = landed_after(view, op, only, injected);
     let next = after.first().map(|landed| landed.pos);
     let last = progress.data.last().copied();
     match action {
         Action::Hold | Action::Drop => held(gathered, injected, op, progress, next),
         Action::Delay(by) => {
-            let next = next.or_else(|| closed_after(view, op, injected, true));
+            let next = next.or_else(|| closed_after(view, op, only, injected, true));
             let late = next.map(|pos| view.at(pos) - view.at(injected));
             gathered.demand(
                 late == Some(*by),
@@ -115,7 +127,7 @@ pub(crate) fn on_stream(
             );
         }
         Action::Cut | Action::Error(_) => {
-            let closed = closed_after(view, op, injected, false);
+            let closed = closed_after(view, op, only, injected, false);
             gathered.demand(
                 closed.is_some() && next.is_none(),
                 "the owner saw the transfer end there, incomplete",
@@ -133,7 +145,7 @@ pub(crate) fn on_stream(
 fn held(gathered: &mut Gathered<'_, '_>, injected: Pos, op: Op, progress: &Progress, next: Option<Pos>) {
     let view = gathered.view;
     let until = frozen_until(view, injected);
-    let end = closed_after(view, op, injected, true);
+    let end = closed_after(view, op, struck(view, op, progress), injected, true);
     let first = next.into_iter().chain(end).min();
     let waited = first.is_none_or(|pos| pos > until) && went_on(view, injected, until);
     let watched = view.seen_by(Observer::Owner, injected);

@@ -1,4 +1,4 @@
-//! Misuse: the wrong calls themselves, in the frame log.
+//! Misuse: the wrong calls themselves, in the frame log, or in the log of the owner whose memory they reach for.
 
 use super::Gathered;
 use super::phase::actor_of;
@@ -15,18 +15,31 @@ pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, steps: &[usize]) {
         }
         for (op, run) in runs {
             let name = view.op_name(op);
-            match handled(view, op).first() {
-                Some(pos) => {
-                    let line = view.events[*pos].kind.line();
-                    gathered.saw(format!("the call of {name} reached the master: {line}"), [*pos]);
+            let reached = handled(view, op).first().copied();
+            match (reached, reached_owner(view, op)) {
+                (Some(pos), _) => {
+                    let line = view.events[pos].kind.line();
+                    gathered.saw(format!("the call of {name} reached the master: {line}"), [pos]);
                 }
-                None => gathered.lacks(
+                (None, Some(pos)) => {
+                    let line = view.events[pos].kind.line();
+                    gathered.saw(format!("the transfer of {name} reached the owner: {line}"), [pos]);
+                }
+                (None, None) => gathered.lacks(
                     format!("no call of {name} was seen to reach the master"),
                     run.ended,
                 ),
             }
         }
     }
+}
+
+/// Where the owner of a segment saw a transfer of an operation first: that it opened, or that it was refused.
+fn reached_owner(view: &View<'_>, op: Op) -> Option<Pos> {
+    let transfer = |kind: &Kind| matches!(kind, Kind::TransferOpened { .. } | Kind::TransferClosed { .. });
+    view.events
+        .iter()
+        .position(|event| event.op == Some(op) && event.observer == Observer::Owner && transfer(&event.kind))
 }
 
 /// Where the master was seen to do what an operation asked for: its handled requests, or its tick.

@@ -1,6 +1,6 @@
 //! The epochs of callers' buffers.
 
-use super::{Place, RegionAccess, Tenure, place};
+use super::{Lane, RegionAccess, Tenure};
 use crate::buffer::{Failed, touches};
 use crate::view::{Pos, View};
 use moonquake_evidence::Op;
@@ -18,7 +18,7 @@ struct Use {
 }
 
 /// One place for each buffer that an operation was seen to use.
-pub(super) fn places(view: &View<'_>, failed: &Failed) -> Vec<Place> {
+pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
     let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
     for (op, run) in &view.runs {
@@ -43,7 +43,7 @@ pub(super) fn places(view: &View<'_>, failed: &Failed) -> Vec<Place> {
         .collect()
 }
 
-fn of_buffer(view: &View<'_>, failed: &Failed, name: &str, mut uses: Vec<Use>, planned: u64) -> Place {
+fn of_buffer(view: &View<'_>, failed: &Failed, name: &str, mut uses: Vec<Use>, planned: u64) -> Lane {
     let touches = touches(view, name);
     let size = touches
         .iter()
@@ -87,18 +87,21 @@ fn of_buffer(view: &View<'_>, failed: &Failed, name: &str, mut uses: Vec<Use>, p
         } else {
             touch.op.is_some() && touch.op == tenure.op
         };
-        tenure.accesses.push(RegionAccess {
-            who: touch.who,
-            op: touch.op,
-            write: touch.write,
-            from: touch.from,
-            to: touch.to,
-            at: touch.at,
-            id: touch.id,
-            late: after_failure || !own,
-        });
+        tenure.touches.push((
+            pos,
+            RegionAccess {
+                who: touch.who,
+                op: touch.op,
+                write: touch.write,
+                from: touch.from,
+                to: touch.to,
+                at: touch.at,
+                id: touch.id,
+                late: after_failure || !own,
+            },
+        ));
     }
-    place(view, name, size, tenures)
+    Lane::new(name, size, false, tenures)
 }
 
 /// The buffer changes hands.
@@ -116,6 +119,6 @@ fn hand(tenures: &mut Vec<Tenure>, at: Pos, owner: &str, op: Option<Op>, size: u
         since: at,
         until: None,
         readable: None,
-        accesses: Vec::new(),
+        touches: Vec::new(),
     });
 }

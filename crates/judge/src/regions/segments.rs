@@ -1,6 +1,7 @@
 //! The epochs of the segments' ranges.
 
-use super::{NOBODY, Place, RegionAccess, Tenure, place};
+use super::gaps::gaps;
+use super::{Lane, NOBODY, RegionAccess, Tenure};
 use crate::attempts::{Attempt, Attempts, Fate};
 use crate::buffer::Failed;
 use crate::lease;
@@ -11,7 +12,7 @@ use moonquake_scenario::Verb;
 use std::collections::BTreeSet;
 
 /// One place for each segment whose bytes were handed out.
-pub(super) fn places(view: &View<'_>, failed: &Failed) -> Vec<Place> {
+pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
     let attempts = Attempts::of(view);
     let mut owned = grants(view, &attempts);
     end_where_handed_out_again(&mut owned);
@@ -20,21 +21,20 @@ pub(super) fn places(view: &View<'_>, failed: &Failed) -> Vec<Place> {
         .map(|(range, _)| range.segment.as_str())
         .chain(view.landed().iter().map(|landed| landed.range.segment.as_str()))
         .collect();
-    let mut places = Vec::new();
+    let mut lanes = Vec::new();
     for name in names {
         let here = owned.iter().filter(|(range, _)| range.segment == name);
         let mut tenures: Vec<Tenure> = here.map(|(_, tenure)| tenure.clone()).collect();
-        let gaps = gaps(&tenures);
-        tenures.extend(gaps);
+        tenures.extend(gaps(&tenures));
         tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
         for landed in view.landed() {
             if landed.range.segment == name {
                 access(view, &attempts, failed, &mut tenures, &landed);
             }
         }
-        places.push(place(view, name, size_of(view, name, &tenures), tenures));
+        lanes.push(Lane::new(name, size_of(view, name, &tenures), true, tenures));
     }
-    places
+    lanes
 }
 
 /// The capacity of a segment: of its node's in the plan, or as the master's state shows it.
@@ -90,7 +90,7 @@ fn tenure(range: &Range, owner: String, op: Option<Op>, since: Pos) -> Tenure {
         since,
         until: None,
         readable: None,
-        accesses: Vec::new(),
+        touches: Vec::new(),
     }
 }
 
@@ -158,51 +158,6 @@ fn end_where_handed_out_again(owned: &mut [(Range, Tenure)]) {
     }
 }
 
-/// The stretches between two owners.
-fn gaps(owned: &[Tenure]) -> Vec<Tenure> {
-    let mut gaps = Vec::new();
-    for tenure in owned {
-        let Some(ended) = tenure.until else { continue };
-        let later = || owned.iter().filter(|other| other.since >= ended);
-        let inside = |edge: &u64| tenure.from < *edge && *edge < tenure.to;
-        let mut edges: Vec<u64> = later()
-            .flat_map(|other| [other.from, other.to])
-            .filter(inside)
-            .collect();
-        edges.extend([tenure.from, tenure.to]);
-        edges.sort_unstable();
-        edges.dedup();
-        let mut pieces: Vec<(u64, u64, Option<Pos>)> = Vec::new();
-        for edge in edges.windows(2) {
-            let (from, to) = (edge[0], edge[1]);
-            let next = later()
-                .filter(|other| other.overlaps(from, to))
-                .map(|other| other.since)
-                .min();
-            match pieces.last_mut() {
-                Some((_, end, until)) if *end == from && *until == next => *end = to,
-                _ => pieces.push((from, to, next)),
-            }
-        }
-        gaps.extend(
-            pieces
-                .into_iter()
-                .filter(|(.., next)| *next != Some(ended))
-                .map(|(from, to, next)| Tenure {
-                    from,
-                    to,
-                    owner: NOBODY.to_owned(),
-                    op: None,
-                    since: ended,
-                    until: next,
-                    readable: None,
-                    accesses: Vec::new(),
-                }),
-        );
-    }
-    gaps
-}
-
 /// Enters a part of a payload into every epoch that it touched.
 fn access(
     view: &View<'_>,
@@ -230,16 +185,19 @@ fn access(
         .filter(|tenure| tenure.covers(landed.pos) && tenure.overlaps(from, to))
     {
         let own = rightful == Some(tenure.since) || (leased && tenure.owner == NOBODY);
-        tenure.accesses.push(RegionAccess {
-            who: landed.event.actor.clone(),
-            op,
-            write: landed.write,
-            from: from.max(tenure.from),
-            to: to.min(tenure.to),
-            at: landed.event.at,
-            id: landed.event.id,
-            late: after_failure || !own,
-        });
+        tenure.touches.push((
+            landed.pos,
+            RegionAccess {
+                who: landed.event.actor.clone(),
+                op,
+                write: landed.write,
+                from: from.max(tenure.from),
+                to: to.min(tenure.to),
+                at: landed.event.at,
+                id: landed.event.id,
+                late: after_failure || !own,
+            },
+        ));
     }
 }
 
@@ -297,41 +255,4 @@ fn lease_lives(view: &View<'_>, landed: &Landed<'_>) -> bool {
     leases.iter().any(|told| {
         landed.event.at < told.until && told.ranges.iter().any(|range| range.overlaps(landed.range))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn owned(from: u64, to: u64, since: Pos, until: Option<Pos>) -> Tenure {
-        Tenure {
-            until,
-            ..tenure(
-                &Range {
-                    segment: "n1".into(),
-                    offset: from,
-                    size: to - from,
-                },
-                format!("from {since}"),
-                None,
-                since,
-            )
-        }
-    }
-
-    #[test]
-    fn memory_between_two_owners_is_nobodys() {
-        // [0, 8) ends at 5; its first half is handed out at 7, the second never again.
-        let gaps = gaps(&[owned(0, 8, 1, Some(5)), owned(0, 4, 7, None)]);
-        let seen: Vec<_> = gaps
-            .iter()
-            .map(|gap| (gap.from, gap.to, gap.since, gap.until))
-            .collect();
-        assert_eq!(seen, [(0, 4, 5, Some(7)), (4, 8, 5, None)]);
-    }
-
-    #[test]
-    fn memory_that_is_handed_over_at_once_is_never_nobodys() {
-        assert!(gaps(&[owned(0, 8, 1, Some(5)), owned(0, 8, 5, None)]).is_empty());
-    }
 }

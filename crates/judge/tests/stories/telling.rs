@@ -2,7 +2,7 @@
 
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span};
 use moonquake_evidence::{
-    Baseline, Change, Content, Event, EventId, Evidence, Kind, Leg, Observer, Op, Range, Run, State,
+    Baseline, Block, Change, Content, Event, EventId, Evidence, Kind, Leg, Observer, Op, Range, Run, State,
 };
 use moonquake_faults::Profile;
 use moonquake_judge::{Finding, Judgement, Status, judge};
@@ -358,6 +358,23 @@ impl Story {
     }
 
     pub(crate) fn open_with(&mut self, op: Op, write: bool, range: &Range, buffer: Option<&str>) -> u64 {
+        self.open_in(op, write, range, buffer, None)
+    }
+
+    /// With the first byte of its block of staging memory.
+    pub(crate) fn open_staged(&mut self, op: Op, write: bool, range: &Range, from: u64) -> u64 {
+        let to = from + range.size;
+        self.open_in(op, write, range, None, Some(Block { from, to }))
+    }
+
+    fn open_in(
+        &mut self,
+        op: Op,
+        write: bool,
+        range: &Range,
+        buffer: Option<&str>,
+        block: Option<Block>,
+    ) -> u64 {
         self.number += 1;
         let transfer = self.number;
         let buffer = buffer.map(str::to_owned);
@@ -373,6 +390,7 @@ impl Story {
             write,
             range: range.clone(),
             buffer: moving.buffer.clone(),
+            block,
         };
         self.event(&moving.actor.clone(), Observer::Owner, Some(op), opened);
         self.transfers.insert(transfer, moving);

@@ -320,6 +320,7 @@ pub(crate) fn touched() -> Case {
     ));
     judgement.buffer.names[0].answer = Touched::Yes {
         touches: vec![Touch {
+            hits: Vec::new(),
             who: "w1".into(),
             op: Some(Op {
                 step: 0,

@@ -236,6 +236,7 @@ impl Tape {
             write: true,
             range: range.clone(),
             buffer: None,
+            block: None,
         };
         self.push("w2", Observer::Owner, opened);
         let moved = Kind::Payload {

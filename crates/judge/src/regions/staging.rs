@@ -1,0 +1,124 @@
+//! The epochs of the clients' staging memory.
+
+use super::gaps::gaps;
+use super::{Lane, RegionAccess, Tenure};
+use crate::buffer::Failed;
+use crate::view::{Pos, Transfer, View};
+use moonquake_evidence::{Block, Kind, Op, staging_of};
+use std::collections::BTreeMap;
+
+/// One place for each client whose operations were seen to use staging memory.
+pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
+    let mut clients: BTreeMap<&str, Vec<(&Transfer<'_>, Block)>> = BTreeMap::new();
+    for transfer in view.transfers.values() {
+        if let Some(block) = transfer.block {
+            clients
+                .entry(transfer.client)
+                .or_default()
+                .push((transfer, block));
+        }
+    }
+    clients
+        .into_iter()
+        .map(|(client, transfers)| of_client(view, failed, client, &transfers))
+        .collect()
+}
+
+fn of_client(view: &View<'_>, failed: &Failed, client: &str, transfers: &[(&Transfer<'_>, Block)]) -> Lane {
+    let mut taken: BTreeMap<(Op, Block), Pos> = BTreeMap::new();
+    for (transfer, block) in transfers {
+        let (Some(op), Some(opened)) = (transfer.op, transfer.opened) else {
+            continue;
+        };
+        // A write has copied its payload in before anything else; a read takes its block when it knows the size.
+        let began = view
+            .runs
+            .get(&op)
+            .and_then(|run| run.began)
+            .filter(|_| transfer.write);
+        let since = taken.entry((op, *block)).or_insert(opened);
+        *since = (*since).min(began.unwrap_or(opened));
+    }
+    let mut tenures: Vec<Tenure> = taken
+        .into_iter()
+        .map(|((op, block), since)| tenure(view, op, block, since))
+        .collect();
+    tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+    for index in 1..tenures.len() {
+        // Whoever takes bytes has them, also if nobody saw the last owner give them back.
+        let (from, to, since) = (tenures[index].from, tenures[index].to, tenures[index].since);
+        for earlier in tenures[..index]
+            .iter_mut()
+            .filter(|earlier| earlier.overlaps(from, to))
+        {
+            earlier.until = Some(earlier.until.map_or(since, |until| until.min(since)));
+        }
+    }
+    tenures.extend(gaps(&tenures));
+    tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+    for (transfer, block) in transfers {
+        for landed in &transfer.landed {
+            let Kind::Payload { from, to, .. } = landed.event.kind else {
+                continue;
+            };
+            let (from, to) = (block.from.saturating_add(from), block.from.saturating_add(to));
+            access(
+                failed,
+                &mut tenures,
+                transfer,
+                (from, to),
+                landed.pos,
+                landed.event,
+            );
+        }
+    }
+    for tenure in &mut tenures {
+        tenure.touches.sort_by_key(|(pos, _)| *pos);
+    }
+    let size = transfers.iter().map(|(_, block)| block.to).max().unwrap_or(0);
+    Lane::new(&staging_of(client), size, false, tenures)
+}
+
+fn tenure(view: &View<'_>, op: Op, block: Block, since: Pos) -> Tenure {
+    let ended = view.runs.get(&op).and_then(|run| run.ended);
+    Tenure {
+        from: block.from,
+        to: block.to.max(block.from),
+        owner: view.op_name(op),
+        op: Some(op),
+        since,
+        until: ended.map(|ended| ended.max(since)),
+        readable: None,
+        touches: Vec::new(),
+    }
+}
+
+fn access(
+    failed: &Failed,
+    tenures: &mut [Tenure],
+    transfer: &Transfer<'_>,
+    (from, to): (u64, u64),
+    pos: Pos,
+    event: &moonquake_evidence::Event,
+) {
+    let after_failure = transfer
+        .op
+        .and_then(|op| failed.get(&op))
+        .is_some_and(|(end, _)| pos > *end);
+    for tenure in tenures
+        .iter_mut()
+        .filter(|tenure| tenure.covers(pos) && tenure.overlaps(from, to))
+    {
+        let access = RegionAccess {
+            who: event.actor.clone(),
+            op: transfer.op,
+            write: !transfer.write,
+            from: from.max(tenure.from),
+            to: to.min(tenure.to),
+            at: event.at,
+            id: event.id,
+            late: after_failure || tenure.op.is_none() || tenure.op != transfer.op,
+        };
+        tenure.touches.push((pos, access));
+    }
+}

@@ -1,0 +1,71 @@
+//! What the owners of segments and a master tell each other where the contract holds. Upstream's never speak: an owner checks
+//! only that an address lies in a registered buffer (`tcp_transport_session_impl.h`), and PutEnd believes its sender
+//! (`master_service.cpp:PutEnd`). Quirks `descriptor-outlives-range` and `end-needs-no-write`.
+
+use crate::Master;
+use crate::objects::{Object, Replica};
+use moonquake_clock::Clocks;
+use moonquake_faults::Quirk;
+
+impl Master {
+    /// From now on the owners of all segments report with [`Master::write_landed`]. Without that, as over a network, no
+    /// PutEnd is refused for what the master was never told.
+    ///
+    /// `instance` is the number of this master since the start, from 0: replica ids of two masters must not be mistaken for
+    /// each other by an owner that outlives both.
+    pub fn hear_owners(&mut self, instance: u32) {
+        self.hears_owners = true;
+        self.last_replica = u64::from(instance) << 32;
+    }
+
+    /// An owner tells that `size_bytes` at `address` were written to the last byte.
+    pub fn write_landed(&mut self, address: u64, size_bytes: u64) {
+        for replica in self
+            .objects
+            .replicas_mut()
+            .filter(|replica| replica.is_processing())
+        {
+            if replica.address == address && replica.size_bytes == size_bytes {
+                replica.landed = true;
+            }
+        }
+    }
+
+    /// Whether a PutEnd of this object would publish bytes that never landed.
+    pub(crate) fn lacks_bytes(&self, object: &Object) -> bool {
+        let unwritten = |replica: &Replica| replica.is_processing() && !replica.landed;
+        self.hears_owners
+            && !self.config.quirks.has(Quirk::EndNeedsNoWrite)
+            && object.replicas.iter().any(unwritten)
+    }
+
+    /// Whether an owner may let a transfer with the descriptor of replica `id` reach `address`: its range has not been
+    /// given back, or its segment is not in use at all.
+    pub fn may_reach(&self, now: Clocks, id: u64, address: u64) -> bool {
+        if self.config.quirks.has(Quirk::DescriptorOutlivesRange) {
+            return true;
+        }
+        let inside = |base: u64, size: u64| address.checked_sub(base).is_some_and(|offset| offset < size);
+        let mount = self
+            .segments
+            .iter()
+            .find(|(_, mount)| inside(mount.segment.base, mount.segment.size));
+        let Some((mount, present)) = mount else {
+            return true;
+        };
+        // A segment that is closed after its return is closed for the sake of those who still reach into it.
+        if present
+            .closed
+            .iter()
+            .any(|due| !due.reached(&self.config.rules, now))
+        {
+            return true;
+        }
+        let held = |replica: &Replica| replica.id == id && replica.mount == *mount;
+        let in_objects = self
+            .objects
+            .iter()
+            .any(|(_, object)| object.replicas.iter().any(held));
+        in_objects || self.quarantined.iter().any(|kept| kept.replicas.iter().any(held))
+    }
+}
