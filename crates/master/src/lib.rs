@@ -60,7 +60,7 @@ use objects::Objects;
 use placement::Dice;
 use quarantine::Quarantined;
 use segments::Segments;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The master.
 #[derive(Clone, Debug)]
@@ -87,6 +87,8 @@ pub struct Master {
     cleanup_due: bool,
     /// Whether the owners of segments tell this master what has landed.
     hears_owners: bool,
+    /// The replicas whose writers have written them to the last byte, by id.
+    landed: BTreeSet<u64>,
 }
 
 impl Master {
@@ -114,6 +116,7 @@ impl Master {
             need_eviction: false,
             cleanup_due: false,
             hears_owners: false,
+            landed: BTreeSet::new(),
         })
     }
 

@@ -18,25 +18,24 @@ impl Master {
         self.last_replica = u64::from(instance) << 32;
     }
 
-    /// An owner tells that `size_bytes` at `address` were written to the last byte.
-    pub fn write_landed(&mut self, address: u64, size_bytes: u64) {
-        for replica in self
-            .objects
-            .replicas_mut()
-            .filter(|replica| replica.is_processing())
-        {
-            if replica.address == address && replica.size_bytes == size_bytes {
-                replica.landed = true;
-            }
+    /// An owner tells that the range of replica `id` was written to the last byte.
+    pub fn write_landed(&mut self, id: u64) {
+        if self.hears_owners {
+            self.landed.insert(id);
         }
     }
 
-    /// Whether a PutEnd of this object would publish bytes that never landed.
-    pub(crate) fn lacks_bytes(&self, object: &Object) -> bool {
-        let unwritten = |replica: &Replica| replica.is_processing() && !replica.landed;
-        self.hears_owners
-            && !self.config.quirks.has(Quirk::EndNeedsNoWrite)
-            && object.replicas.iter().any(unwritten)
+    /// Whether a PutEnd of this object would publish bytes that never landed. What counts is the attempt that the writer
+    /// means: a stale one speaks for its own bytes.
+    pub(crate) fn lacks_bytes(&self, object: &Object, fence: Option<u64>) -> bool {
+        if !self.hears_owners || self.config.quirks.has(Quirk::EndNeedsNoWrite) {
+            return false;
+        }
+        if let Some(stale) = fence.filter(|fence| *fence != object.attempt) {
+            return !self.landed.contains(&stale);
+        }
+        let unwritten = |replica: &Replica| replica.is_processing() && !self.landed.contains(&replica.id);
+        object.replicas.iter().any(unwritten)
     }
 
     /// Whether an owner may let a transfer with the descriptor of replica `id` reach `address`: its range has not been

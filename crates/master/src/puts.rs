@@ -92,7 +92,7 @@ impl Master {
             && self
                 .objects
                 .get(key)
-                .is_some_and(|object| self.lacks_bytes(object))
+                .is_some_and(|object| self.lacks_bytes(object, fence))
         {
             return Err(ErrorCode::InvalidWrite);
         }

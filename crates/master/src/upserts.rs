@@ -97,7 +97,7 @@ impl Master {
         object.last_start = now;
         for replica in object.replicas.iter_mut().filter(|replica| replica.is_complete()) {
             replica.status = ReplicaStatus::Processing;
-            replica.landed = false;
+            self.landed.remove(&replica.id);
             if renumber {
                 // Upstream keeps the ids. To match End by attempt, an attempt must have its own.
                 last_replica += 1;

@@ -195,7 +195,6 @@ impl Master {
             allocation,
             address: base.wrapping_add(allocation.offset),
             size_bytes,
-            landed: false,
         }
     }
 }

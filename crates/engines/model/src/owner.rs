@@ -143,10 +143,10 @@ impl Owners {
         Some(bytes)
     }
 
-    /// Address and size of a write that has landed to its last byte.
-    pub(crate) fn written(&self, transfer: u64) -> Option<(u64, u64)> {
+    /// The replica of a write that has landed to its last byte.
+    pub(crate) fn written(&self, transfer: u64) -> Option<u64> {
         let open = self.open.get(&transfer)?;
-        (open.write && open.moved == open.size).then_some((open.address, open.size))
+        (open.write && open.moved == open.size).then_some(open.replica_id)
     }
 
     /// Ends a transfer. True if it is complete and the owner says so.

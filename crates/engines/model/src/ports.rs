@@ -231,8 +231,8 @@ impl Ports for ModelPorts {
     fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
         let written = self.owners.written(transfer);
         let acknowledged = self.owners.close(transfer, complete, how);
-        if let (true, Some((address, size)), Some(master)) = (acknowledged, written, &mut self.master) {
-            master.write_landed(address, size);
+        if let (true, Some(replica_id), Some(master)) = (acknowledged, written, &mut self.master) {
+            master.write_landed(replica_id);
         }
         Ok(acknowledged)
     }

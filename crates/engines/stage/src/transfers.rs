@@ -169,7 +169,7 @@ impl<P: Ports> Stage<'_, P> {
             return self.complete(id);
         }
         let (from, len) = (transfer.moved, transfer.next_part(chunk));
-        let (write, buffer) = (transfer.write, transfer.buffer.clone());
+        let (write, buffer, owner) = (transfer.write, transfer.buffer.clone(), transfer.owner.clone());
         let there = if write {
             let bytes = self.buffers.read(&buffer, from, len);
             self.ports.write_part(id, &bytes)?
@@ -180,7 +180,12 @@ impl<P: Ports> Stage<'_, P> {
             }
         };
         if !there {
-            return self.end_transfer(id, false, "closed: the owner is gone", Err(MoveFailure::Closed));
+            let how = if self.is_there(&owner) {
+                "closed: the owner refused it"
+            } else {
+                "closed: the owner is gone"
+            };
+            return self.end_transfer(id, false, how, Err(MoveFailure::Closed));
         }
         self.landed(id, len, chunk)
     }

@@ -22,8 +22,6 @@ pub(crate) struct Replica {
     pub(crate) address: u64,
     /// Requested length in bytes.
     pub(crate) size_bytes: u64,
-    /// Whether its owner has told that the present write landed to the last byte. Only [`crate::owners`] sets it.
-    pub(crate) landed: bool,
 }
 
 impl Replica {

@@ -1,7 +1,7 @@
 //! All objects, with the shards and groups that give rounds their order.
 
 use super::hash::hash_of;
-use super::object::{Object, Replica};
+use super::object::Object;
 use super::order::KeyOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,11 +58,6 @@ impl Objects {
     /// Every key with its object, by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Object)> {
         self.objects.iter()
-    }
-
-    /// Every replica, to change it.
-    pub(crate) fn replicas_mut(&mut self) -> impl Iterator<Item = &mut Replica> {
-        self.objects.values_mut().flat_map(|object| &mut object.replicas)
     }
 
     /// The shard of a key, present or not. Mirrors `master_service.cpp:getMetadataShardIndex`.

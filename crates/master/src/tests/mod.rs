@@ -38,6 +38,7 @@ mod deadlines;
 mod evictions;
 mod groups;
 mod harness;
+mod owners;
 mod pins;
 mod placement;
 mod puts;

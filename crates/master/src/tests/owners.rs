@@ -1,0 +1,111 @@
+//! What owners and a strict master tell each other.
+
+use super::harness::*;
+use crate::MasterConfig;
+use moonquake_clock::{Span, Thread};
+use moonquake_faults::{Quirk, Quirks};
+use moonquake_protocol::{DescriptorVariant, ErrorCode, ReplicaDescriptor};
+
+/// A master without quirks but one, with one segment; it hears its owners.
+fn heard(quirk: Option<Quirk>) -> Harness {
+    let config = MasterConfig {
+        quirks: quirk.map_or_else(Quirks::none, Quirks::only),
+        ..MasterConfig::default()
+    };
+    let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+    harness.master.hear_owners(0);
+    harness
+}
+
+fn address(replica: &ReplicaDescriptor) -> u64 {
+    match &replica.descriptor {
+        DescriptorVariant::Memory(memory) => memory.buffer.buffer_address,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reaches(harness: &Harness, replica: &ReplicaDescriptor) -> bool {
+    harness
+        .master
+        .may_reach(harness.now, replica.id, address(replica))
+}
+
+#[test]
+fn a_put_end_needs_bytes_that_landed() {
+    for (quirk, code) in [
+        (Some(Quirk::EndNeedsNoWrite), Ok(())),
+        (None, Err(ErrorCode::InvalidWrite)),
+    ] {
+        let mut harness = heard(quirk);
+        let replicas = harness.put_start("k", MIB).unwrap();
+        assert_eq!(harness.put_end("k"), code);
+        harness.master.write_landed(replicas[0].id);
+        assert_eq!(harness.put_end("k"), Ok(()));
+        assert_eq!(harness.put_end("k"), Ok(()), "a repeated End is no error");
+    }
+}
+
+#[test]
+fn a_master_that_hears_no_owner_believes_its_clients() {
+    let config = MasterConfig {
+        quirks: Quirks::none(),
+        ..MasterConfig::default()
+    };
+    let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+    harness.put_start("k", MIB).unwrap();
+    assert_eq!(harness.put_end("k"), Ok(()));
+}
+
+#[test]
+fn the_next_attempt_has_to_write_again() {
+    let mut harness = heard(None);
+    let first = harness.put_start("k", MIB).unwrap();
+    harness.master.write_landed(first[0].id);
+    harness.advance(Span::from_secs(31));
+    harness.put_start("k", MIB).unwrap();
+    assert_eq!(harness.put_end("k"), Err(ErrorCode::InvalidWrite));
+}
+
+#[test]
+fn a_descriptor_is_good_until_its_range_is_given_back() {
+    let mut harness = heard(None);
+    let late = harness.put_start("k", MIB).unwrap();
+    assert!(reaches(&harness, &late[0]));
+    harness.at(Span::from_secs(600));
+    harness.tick(Thread::Eviction);
+    assert!(reaches(&harness, &late[0]));
+    harness.advance(Span::from_ns(1));
+    harness.tick(Thread::Eviction);
+    assert!(
+        !reaches(&harness, &late[0]),
+        "free memory is not its own any more"
+    );
+    let next = harness.put_start("v", MIB).unwrap();
+    assert_eq!(address(&next[0]), address(&late[0]));
+    assert!(reaches(&harness, &next[0]) && !reaches(&harness, &late[0]));
+}
+
+#[test]
+fn a_range_in_quarantine_can_still_be_reached() {
+    let mut harness = heard(None);
+    let revoked = harness.put_start("k", MIB).unwrap();
+    harness.put_revoke("k").unwrap();
+    assert!(reaches(&harness, &revoked[0]));
+}
+
+#[test]
+fn memory_that_no_master_hands_out_can_still_be_reached() {
+    let mut harness = heard(None);
+    let replicas = harness.put_start("k", MIB).unwrap();
+    harness.unmount("a").unwrap();
+    assert!(reaches(&harness, &replicas[0]));
+}
+
+#[test]
+fn upstream_refuses_no_descriptor() {
+    let mut harness = heard(Some(Quirk::DescriptorOutlivesRange));
+    let late = harness.put_start("k", MIB).unwrap();
+    harness.at(Span::from_secs(600) + Span::from_ns(1));
+    harness.tick(Thread::Eviction);
+    assert!(reaches(&harness, &late[0]));
+}
