@@ -118,12 +118,14 @@ pub const QUIRKS: &[QuirkRow] = &[
         name: "descriptor-outlives-range",
         upstream: "the owner of a segment accepts any transfer that lies inside it, however old its descriptor is",
         strict: "the owner refuses a descriptor whose range was given back or handed to somebody else",
+        mirrors: "tcp_transport_session_impl.h",
     },
     QuirkRow {
         id: Quirk::EndNeedsNoWrite,
         name: "end-needs-no-write",
         upstream: "PutEnd publishes whatever lies in the range, also if nothing was ever written",
         strict: "a PutEnd whose bytes never completely landed is refused with INVALID_WRITE; the owner tells the master what landed",
+        mirrors: "master_service.cpp:PutEnd",
     },
 ];
 

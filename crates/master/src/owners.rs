@@ -3,7 +3,7 @@
 //! (`master_service.cpp:PutEnd`). Quirks `descriptor-outlives-range` and `end-needs-no-write`.
 
 use crate::Master;
-use crate::objects::{Object, Replica};
+use crate::objects::Replica;
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
 
@@ -27,10 +27,13 @@ impl Master {
 
     /// Whether a PutEnd of this object would publish bytes that never landed. What counts is the attempt that the writer
     /// means: a stale one speaks for its own bytes.
-    pub(crate) fn lacks_bytes(&self, object: &Object, fence: Option<u64>) -> bool {
+    pub(crate) fn lacks_bytes(&self, key: &str, fence: Option<u64>) -> bool {
         if !self.hears_owners || self.config.quirks.has(Quirk::EndNeedsNoWrite) {
             return false;
         }
+        let Some(object) = self.objects.get(key) else {
+            return false;
+        };
         if let Some(stale) = fence.filter(|fence| *fence != object.attempt) {
             return !self.landed.contains(&stale);
         }

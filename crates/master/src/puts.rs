@@ -88,12 +88,7 @@ impl Master {
                 Err(ErrorCode::InvalidWrite)
             };
         }
-        if meant
-            && self
-                .objects
-                .get(key)
-                .is_some_and(|object| self.lacks_bytes(object, fence))
-        {
+        if meant && self.lacks_bytes(key, fence) {
             return Err(ErrorCode::InvalidWrite);
         }
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
