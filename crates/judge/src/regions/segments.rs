@@ -4,37 +4,52 @@ use super::gaps::gaps;
 use super::{Lane, NOBODY, RegionAccess, Tenure};
 use crate::attempts::{Attempt, Attempts, Fate};
 use crate::buffer::Failed;
-use crate::lease;
+use crate::lease::{self, Told};
 use crate::rpc;
 use crate::view::{Landed, Pos, View};
 use moonquake_evidence::{Leg, Op, Range};
 use moonquake_scenario::Verb;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One place for each segment whose bytes were handed out.
 pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
     let attempts = Attempts::of(view);
     let mut owned = grants(view, &attempts);
     end_where_handed_out_again(&mut owned);
+    let landed = view.landed();
     let names: BTreeSet<&str> = owned
         .iter()
         .map(|(range, _)| range.segment.as_str())
-        .chain(view.landed().iter().map(|landed| landed.range.segment.as_str()))
+        .chain(landed.iter().map(|landed| landed.range.segment.as_str()))
         .collect();
+    let leases = leases_of(view, &landed);
     let mut lanes = Vec::new();
     for name in names {
         let here = owned.iter().filter(|(range, _)| range.segment == name);
         let mut tenures: Vec<Tenure> = here.map(|(_, tenure)| tenure.clone()).collect();
         tenures.extend(gaps(&tenures));
         tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
-        for landed in view.landed() {
-            if landed.range.segment == name {
-                access(view, &attempts, failed, &mut tenures, &landed);
-            }
+        for landed in landed.iter().filter(|landed| landed.range.segment == name) {
+            access(view, (&attempts, &leases), failed, &mut tenures, landed);
         }
         lanes.push(Lane::new(name, size_of(view, name, &tenures), true, tenures));
     }
     lanes
+}
+
+/// The leases of each operation that reads.
+type Leases = BTreeMap<Op, Vec<Told>>;
+
+fn leases_of(view: &View<'_>, landed: &[Landed<'_>]) -> Leases {
+    let mut leases = Leases::new();
+    for op in landed
+        .iter()
+        .filter(|landed| !landed.write)
+        .filter_map(|landed| landed.event.op)
+    {
+        leases.entry(op).or_insert_with(|| lease::told_to(view, op));
+    }
+    leases
 }
 
 /// The capacity of a segment: of its node's in the plan, or as the master's state shows it.
@@ -161,7 +176,7 @@ fn end_where_handed_out_again(owned: &mut [(Range, Tenure)]) {
 /// Enters a part of a payload into every epoch that it touched.
 fn access(
     view: &View<'_>,
-    attempts: &Attempts,
+    (attempts, leases): (&Attempts, &Leases),
     failed: &Failed,
     tenures: &mut [Tenure],
     landed: &Landed<'_>,
@@ -177,9 +192,9 @@ fn access(
     let rightful = if landed.write {
         writer(view, attempts, landed)
     } else {
-        told(view, tenures, landed)
+        told(leases, tenures, landed)
     };
-    let leased = !landed.write && lease_lives(view, landed);
+    let leased = !landed.write && lease_lives(leases, landed);
     for tenure in tenures
         .iter_mut()
         .filter(|tenure| tenure.covers(landed.pos) && tenure.overlaps(from, to))
@@ -229,12 +244,12 @@ fn writer(view: &View<'_>, attempts: &Attempts, landed: &Landed<'_>) -> Option<P
 }
 
 /// Where the epoch began that a reader was told of: the one that lasted when its query was handled.
-fn told(view: &View<'_>, tenures: &[Tenure], landed: &Landed<'_>) -> Option<Pos> {
+fn told(leases: &Leases, tenures: &[Tenure], landed: &Landed<'_>) -> Option<Pos> {
     let (from, to) = (
         landed.range.offset,
         landed.range.offset.saturating_add(landed.range.size),
     );
-    let leases = lease::told_to(view, landed.event.op?);
+    let leases = leases.get(&landed.event.op?)?;
     let told = leases
         .iter()
         .filter(|told| told.granted < landed.pos)
@@ -246,13 +261,9 @@ fn told(view: &View<'_>, tenures: &[Tenure], landed: &Landed<'_>) -> Option<Pos>
 }
 
 /// Whether a lease that the reader was told still lives: nobody owns such bytes, and it may read them.
-fn lease_lives(view: &View<'_>, landed: &Landed<'_>) -> bool {
-    let leases = landed
-        .event
-        .op
-        .map(|op| lease::told_to(view, op))
-        .unwrap_or_default();
-    leases.iter().any(|told| {
+fn lease_lives(leases: &Leases, landed: &Landed<'_>) -> bool {
+    let own = landed.event.op.and_then(|op| leases.get(&op));
+    own.into_iter().flatten().any(|told| {
         landed.event.at < told.until && told.ranges.iter().any(|range| range.overlaps(landed.range))
     })
 }
