@@ -142,6 +142,30 @@ pub(crate) enum CliError {
         /// Why not.
         why: String,
     },
+    /// A name that must select one scenario selects several.
+    #[error("{name:?} selects several scenarios: {ids}")]
+    #[diagnostic(
+        code(moonquake::many_scenarios),
+        help("name one of them by its whole id, or its file")
+    )]
+    ManyScenarios {
+        /// The name.
+        name: String,
+        /// Some of the ids.
+        ids: String,
+    },
+    /// An engine has no words for a scenario.
+    #[error("the engine {engine} cannot run this scenario: {why}")]
+    #[diagnostic(
+        code(moonquake::unsupported),
+        help("compare engines that can; `moonquake doctor` lists them")
+    )]
+    Unsupported {
+        /// The engine.
+        engine: &'static str,
+        /// Why not.
+        why: String,
+    },
     /// A filter by dimension that leaves nothing.
     #[error("none of the scenarios that were named is of dimension {names}")]
     #[diagnostic(
@@ -270,6 +294,8 @@ impl CliError {
             | CliError::Profile { .. }
             | CliError::NothingToFormat
             | CliError::NoneOfDimension { .. }
+            | CliError::ManyScenarios { .. }
+            | CliError::Unsupported { .. }
             | CliError::BadId { .. }
             | CliError::Exists { .. }
             | CliError::Failpoints { .. } => Exit::Usage,

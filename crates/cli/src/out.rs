@@ -25,12 +25,19 @@ impl Out {
 
     /// Writes a line. Control characters, which a terminal would obey, become spaces.
     pub(crate) fn line(&mut self, line: &str) {
-        let mut clean: String = line
+        self.painted(line, None);
+    }
+
+    /// Writes a line in a colour of terminals, given by its number.
+    pub(crate) fn painted(&mut self, line: &str, colour: Option<&str>) {
+        let clean: String = line
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
-        clean.push('\n');
-        self.text(&clean);
+        self.text(&match colour {
+            Some(colour) => format!("\u{1b}[{colour}m{clean}\u{1b}[0m\n"),
+            None => format!("{clean}\n"),
+        });
     }
 
     /// Whether everything was written that anybody wanted to read.

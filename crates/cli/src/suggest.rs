@@ -1,7 +1,6 @@
-//! The nearest known name to a misspelt one.
+//! What to say to a misspelt name, and lists of names that fit a line.
 
-/// How alike two names must be for one to be meant by the other, from 0 to 1.
-const LIKENESS: f64 = 0.5;
+use moonquake_faults::nearest;
 
 /// `; did you mean NAME?` for the nearest of the names, or nothing if none is near.
 pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -11,16 +10,15 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a s
     }
 }
 
-/// The nearest of the names that is near enough; of two that are as near, the first.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let mut best: Option<(f64, &str)> = None;
-    for one in known {
-        let likeness = strsim::normalized_damerau_levenshtein(&name.to_lowercase(), one);
-        if likeness >= LIKENESS && best.is_none_or(|(found, _)| likeness > found) {
-            best = Some((likeness, one));
-        }
+/// How many of many names are shown.
+const SHOWN: usize = 5;
+
+/// The first of the names, and how many more there are.
+pub(crate) fn some(names: &[String]) -> String {
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
     }
-    best.map(|(_, one)| one)
 }
 
 #[cfg(test)]
@@ -31,8 +29,13 @@ mod tests {
     fn a_near_name_is_suggested_and_a_far_one_is_not() {
         let known = ["model", "master", "native"];
         assert_eq!(did_you_mean("modle", known), "; did you mean model?");
-        assert_eq!(did_you_mean("MASTER", known), "; did you mean master?");
         assert_eq!(did_you_mean("zzz", known), "");
-        assert_eq!(did_you_mean("", known), "");
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let names: Vec<String> = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned).to_vec();
+        assert_eq!(some(&names[..5]), "a, b, c, d, e");
+        assert_eq!(some(&names), "a, b, c, d, e and 2 more");
     }
 }

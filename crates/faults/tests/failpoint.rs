@@ -94,6 +94,7 @@ fn misspelt_plans_are_refused_with_a_mend() {
             "named twice",
         ),
         ("client.put.start_sent=paus", "there is no action \"paus\""),
+        ("client.put.start_sent=retrun(drop)", "did you mean return?"),
         ("client.put.start_sent=", "there is no action \"\""),
         ("client.put.start_sent=sleep", "needs milliseconds"),
         (

@@ -5,7 +5,7 @@
 //! let the message wait without blocking the thread.
 
 use moonquake_faults::failpoint::{self, FailpointError, Guard, Plan, Task, Verdict};
-use moonquake_faults::{Moment, PHASES, PhaseId};
+use moonquake_faults::{Moment, PHASES, PhaseId, nearest};
 use moonquake_protocol::{ErrorCode, Rpc};
 
 /// What is wrong with a plan for messages.
@@ -24,7 +24,7 @@ pub enum SetupError {
         phase: PhaseId,
         /// The argument.
         argument: String,
-        /// The nearest error of the store, if one is near.
+        /// The nearest that would do, if one is near.
         hint: Option<&'static str>,
     },
 }
@@ -58,10 +58,11 @@ fn check(plan: &Plan) -> Result<(), SetupError> {
         };
         if Effect::of_return(Some(argument)).is_none() {
             let upper = argument.to_uppercase();
-            let hint = ErrorCode::ALL
-                .iter()
-                .filter_map(|code| code.name())
-                .find(|name| name.starts_with(&upper));
+            let names = || ErrorCode::ALL.iter().filter_map(|code| code.name());
+            let known = names().chain(["drop", "cut"]);
+            let hint = names()
+                .find(|name| name.starts_with(&upper))
+                .or_else(|| nearest(argument, known));
             return Err(SetupError::Argument {
                 phase,
                 argument: argument.clone(),

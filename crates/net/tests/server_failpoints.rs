@@ -91,5 +91,13 @@ fn arguments_of_return_are_checked_before_anything_is_set() {
         "{error}"
     );
     let error = failpoints::setup("client.put.start_sent=return(frop)", 1).unwrap_err();
-    assert!(error.to_string().contains("or drop, or cut"), "{error}");
+    assert!(
+        error.to_string().contains("or drop, or cut; the nearest is drop"),
+        "{error}"
+    );
+    let error = failpoints::setup("client.put.start_sent=return(OBJECT_NOT_FUND)", 1).unwrap_err();
+    assert!(
+        error.to_string().contains("the nearest is OBJECT_NOT_FOUND"),
+        "{error}"
+    );
 }

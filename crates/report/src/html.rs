@@ -6,6 +6,7 @@
 mod baseline;
 mod chart;
 mod columns;
+mod diff;
 mod evidence;
 mod index;
 mod shell;
@@ -13,6 +14,7 @@ mod tables;
 mod text;
 mod top;
 
+pub use diff::diff;
 pub use index::{IndexOutcome, IndexRun, index};
 pub use shell::page;
 pub use text::{bytes, time};

@@ -9,17 +9,20 @@
 
 mod build;
 mod cite;
+mod diff;
 mod escape;
 pub mod html;
 mod lanes;
 mod markdown;
 mod model;
 mod project;
+mod record;
 mod summary;
 mod timeline;
 mod words;
 
 pub use cite::{Cites, Claim, ReportError};
+pub use diff::{Comparison, DiffEvent, DiffLine, DiffMark, DiffRow, DiffSide, DiffText, diff_text};
 pub use lanes::{
     ActorLane, Change, DeadlineLine, Epoch, FaultLine, Lanes, Message, Operation, PlaceLane, Point,
     RegionAccess, Role, Stretch, Transfer,
@@ -29,5 +32,6 @@ pub use model::{
     Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, Postmortem, Proof, Run, SCHEMA,
     Scenario, Touched, Watched,
 };
+pub use record::{Changed, Machine, Outcome, Record, RecordStatus, Saved, records_markdown};
 pub use summary::{json, json_run, summary_line};
 pub use timeline::{Row, RowKind};

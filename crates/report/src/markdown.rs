@@ -9,7 +9,8 @@ use crate::{Postmortem, Touched};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
 use moonquake_scenario::Verdict;
-use table::{claim, links};
+pub(crate) use table::links_into;
+use table::{Table, claim, links};
 
 /// The postmortem as Markdown.
 pub fn markdown(postmortem: &Postmortem) -> String {
@@ -245,4 +246,9 @@ fn column(text: &str) -> String {
     } else {
         prose(text)
     }
+}
+
+/// An empty table with these heads, for other pages of Markdown.
+pub(crate) fn table(heads: &[&str]) -> Table {
+    Table::new(heads)
 }

@@ -1,11 +1,12 @@
 //! What every engine is to the rest of the house: something that turns a plan into evidence.
 
 use crate::Plan;
-use moonquake_clock::Rules;
-use moonquake_evidence::Evidence;
+use moonquake_clock::{Rules, Span};
+use moonquake_evidence::{Baseline, Evidence, State};
 use moonquake_faults::{Guards, Profile, Quirks};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// What a scenario runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,6 +76,51 @@ pub struct RunOptions {
     pub seed: Option<u64>,
     /// For tests of the judge: the engine claims the injection and does not make it.
     pub claim_only: bool,
+    /// Who is told of milestones while the run goes on. It changes nothing in the run.
+    pub listener: Option<Listener>,
+}
+
+/// What is known at a moment of a run, to be kept in case the run never ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Milestone<'a> {
+    /// The world stands, and no step has been done.
+    Ready {
+        /// Configuration and versions.
+        baseline: &'a Baseline,
+        /// The state that the observer read.
+        state: Option<&'a State>,
+    },
+    /// The fault strikes as soon as the listener returns.
+    BeforeFault {
+        /// The timeline's time.
+        at: Span,
+        /// How many events were seen so far.
+        events: usize,
+        /// The last state that the observer read.
+        state: Option<&'a State>,
+    },
+}
+
+/// Somebody who is told of milestones.
+#[derive(Clone)]
+pub struct Listener(Arc<dyn Fn(Milestone<'_>) + Send + Sync>);
+
+impl Listener {
+    /// One that does this at each milestone.
+    pub fn new(hears: impl Fn(Milestone<'_>) + Send + Sync + 'static) -> Listener {
+        Listener(Arc::new(hears))
+    }
+
+    /// Tells it.
+    pub fn tell(&self, milestone: Milestone<'_>) {
+        (self.0)(milestone);
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 impl RunOptions {
@@ -87,6 +133,7 @@ impl RunOptions {
             guards: Guards::default(),
             seed: None,
             claim_only: false,
+            listener: None,
         }
     }
 }

@@ -12,7 +12,7 @@ mod reach;
 pub mod schema;
 mod words;
 
-pub use engine::{Engine, EngineError, EngineKind, RunOptions};
+pub use engine::{Engine, EngineError, EngineKind, Listener, Milestone, RunOptions};
 pub use error::{Problem, ProblemKind, ScenarioErrors};
 pub use explain::explain;
 pub use format::{FormatError, format};

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod check;
+mod diff;
 mod doctor;
 mod explain;
 mod fmt;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Run(run::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Diff(diff::Args),
     Fmt(fmt::Args),
     New(new::Args),
     Catalog(catalog::Args),
@@ -37,6 +39,7 @@ impl Command {
             Command::Run(args) => run::execute(args, out),
             Command::Check(args) => check::execute(&args, out),
             Command::Explain(args) => explain::execute(&args, out),
+            Command::Diff(args) => diff::execute(&args, out),
             Command::Fmt(args) => fmt::execute(&args, out),
             Command::New(args) => new::execute(&args, out),
             Command::Catalog(args) => catalog::execute(&args, out),

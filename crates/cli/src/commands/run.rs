@@ -61,6 +61,18 @@ Examples:
 Each run ends in a verdict: holds, violated, or not-reproduced where the injection could not be proven. A file says which
 is right for it. A run that comes out otherwise ends with the command that brings the same events back.
 
+In the folder for postmortems each run leaves its postmortem and its record (`*.record.json`), which is begun before the
+fault strikes; `record.md` has the records of all runs, with what was not reproduced and why.
+
+JSON (`--format json`) is one object. schema, moonquake (the version), engines, profiles, seed; runs, skipped, failed,
+differences, summary. Each of runs: id, path, engine, profile, seed, verdict, claimed (by the file), claim_met, failed (steps
+and invariants), failed_unclaimed, claimed_unfailed, buffer (no, yes or could not see, for each that is watched), replay,
+evidence_sha256, stable_sha256 (of what is the same in every run), postmortem (paths: html, markdown, json, record), null if
+it could not be written. Each of skipped and failed: id, engine, profile, why; failed also replay. Each of differences: id,
+profile, engines, line (from 1), says (by both), is_declared (by the file). summary: scenarios, runs, as_claimed, violated,
+not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may
+be added; schema grows when one changes its meaning or goes away.
+
 Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,
 64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
 harness or of the disk, 130 Ctrl-C.";

@@ -3,8 +3,8 @@
 use super::files::Files;
 use crate::exit::Exit;
 use moonquake_faults::Profile;
-use moonquake_report::Postmortem;
 use moonquake_report::html::{IndexOutcome, IndexRun};
+use moonquake_report::{Postmortem, Record};
 use moonquake_scenario::{EngineKind, Verdict};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub(crate) struct Entry {
     pub(crate) replay: String,
     /// What became of it.
     pub(crate) outcome: Outcome,
+    /// Its record; none if it was not tried.
+    pub(crate) record: Option<Record>,
     /// Time of this machine that it took.
     pub(crate) took: Duration,
 }

@@ -52,7 +52,8 @@ pub(crate) fn write_index(folder: &Path, runs: &[IndexRun]) -> Result<PathBuf, C
     put(folder, INDEX, &index(runs))
 }
 
-fn put(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
+/// Writes a file into the folder, which is made if it is not there.
+pub(crate) fn put(folder: &Path, name: &str, text: &str) -> Result<PathBuf, CliError> {
     let path = folder.join(name);
     let done = fs::create_dir_all(folder).and_then(|()| replace(&path, text));
     match done {

@@ -41,6 +41,7 @@ struct Paths {
     html: String,
     markdown: String,
     json: String,
+    record: String,
 }
 
 #[derive(Serialize)]
@@ -122,6 +123,7 @@ fn run(entry: &Entry) -> Option<Run> {
             html: files.html.display().to_string(),
             markdown: files.markdown.display().to_string(),
             json: files.json.display().to_string(),
+            record: files.json.with_extension("record.json").display().to_string(),
         }),
     })
 }

@@ -6,6 +6,7 @@ mod files;
 mod human;
 mod json;
 mod one;
+mod record;
 mod summary;
 
 use crate::engines::{Availability, availability};
@@ -20,6 +21,8 @@ use compare::Difference;
 use entry::{Entry, Outcome};
 use moonquake_faults::Profile;
 use moonquake_scenario::EngineKind;
+pub(crate) use one::replay;
+use record::Keeper;
 use std::path::PathBuf;
 use std::time::Duration;
 use summary::Summary;
@@ -96,6 +99,7 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
         stop.asked()
     };
     let index = write_index(suite, &mut results);
+    write_record(suite, &mut results);
     let summary = Summary::of(suite, &results, asked);
     match suite.format {
         Format::Human => human.end(suite, &results, &summary, index.as_deref(), out),
@@ -129,6 +133,16 @@ fn write_index(suite: &Suite, results: &mut Results) -> Option<PathBuf> {
     }
 }
 
+/// Writes the page with the records of all runs, if any was tried.
+fn write_record(suite: &Suite, results: &mut Results) {
+    if results.entries.iter().all(|entry| entry.record.is_none()) {
+        return;
+    }
+    if let Err(error) = record::write_all(&suite.report, &results.entries) {
+        results.unwritten = results.unwritten.take().or(Some(error));
+    }
+}
+
 /// Whether one of the engines exists on this platform.
 fn can_run(suite: &Suite) -> bool {
     let here = |kind: &EngineKind| !matches!(availability(*kind), Availability::NotHere(_));
@@ -150,6 +164,7 @@ fn run_one(
         engine: kind,
         profile,
         replay: one::replay(&selected.name, kind, profile, suite.seed),
+        record: None,
         outcome: Outcome::Skipped("this version of Moonquake does not have the engine".to_owned()),
         took: Duration::ZERO,
     };
@@ -164,11 +179,23 @@ fn run_one(
         entry.outcome = Outcome::Skipped(why);
         return entry;
     }
+    let stem = files::stem(&entry.id, kind, profile, suite.seed);
+    let how = (kind, profile, suite.seed);
+    let keeper = Keeper::begin(&suite.report, &stem, &selected.plan, how, &entry.replay);
     let begin = now();
-    entry.outcome = one::run(&mut *engine, &selected.plan, profile, suite.seed, &entry.replay);
+    entry.outcome = one::run(
+        &mut *engine,
+        &selected.plan,
+        profile,
+        suite.seed,
+        &entry.replay,
+        Some(keeper.listener()),
+    );
     entry.took = begin.elapsed();
+    let (record, error) = keeper.finish(&stem, &entry.outcome);
+    entry.record = Some(record);
+    *unwritten = unwritten.take().or(error);
     if let Outcome::Ran(ran) = &mut entry.outcome {
-        let stem = files::stem(&entry.id, kind, profile, suite.seed);
         match files::write(&suite.report, &stem, &ran.postmortem) {
             Ok(files) => ran.files = Some(files),
             Err(error) => *unwritten = unwritten.take().or(Some(error)),

@@ -7,7 +7,7 @@ use moonquake_evidence::projection;
 use moonquake_faults::Profile;
 use moonquake_judge::judge;
 use moonquake_report::Postmortem;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Listener, Plan, RunOptions};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +19,11 @@ pub(crate) fn run(
     profile: Profile,
     seed: Option<u64>,
     replay: &str,
+    listener: Option<Listener>,
 ) -> Outcome {
     let mut options = RunOptions::new(profile);
     options.seed = seed;
+    options.listener = listener;
     // A defect met in one run must not cost the verdicts of the others. The engine is dropped afterwards.
     let done = catch_unwind(AssertUnwindSafe(|| attempt(engine, plan, &options, replay)));
     done.unwrap_or_else(|_| Outcome::Failed {
@@ -68,10 +70,15 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
     }
 }
 
-/// SHA-256 in hexadecimal.
+/// SHA-256 of a text in hexadecimal.
 pub(crate) fn hex_sha256(text: &str) -> String {
+    hex_sha256_of(text.as_bytes())
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn hex_sha256_of(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(text.as_bytes()) {
+    for byte in Sha256::digest(bytes) {
         let _infallible = write!(hex, "{byte:02x}");
     }
     hex
@@ -129,7 +136,7 @@ mod tests {
     fn a_run_without_evidence_has_no_verdict_and_says_why() {
         let text = include_bytes!("../self_check.scenario.toml");
         let plan = parse::from_str("self-check", text).unwrap();
-        let outcome = |error| run(&mut Broken(error), &plan, Profile::Upstream, None, "");
+        let outcome = |error| run(&mut Broken(error), &plan, Profile::Upstream, None, "", None);
         let exit = |error| match outcome(error) {
             Outcome::Failed { exit, .. } => exit,
             other => panic!("{other:?}"),

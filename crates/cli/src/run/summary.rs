@@ -133,6 +133,7 @@ mod tests {
             engine: EngineKind::Master,
             profile: Profile::Upstream,
             replay: String::new(),
+            record: None,
             outcome: Outcome::Failed {
                 why: String::new(),
                 exit,

@@ -56,3 +56,18 @@ fn cli_real_the_strict_profile_is_skipped_on_the_real_master() {
         .says("ok    holds           one/a  model   strict    as the file says\n")
         .says("skip  -               one/a  master  strict    a real master has one profile, upstream\n");
 }
+
+#[test]
+fn cli_real_diff_of_model_and_master_finds_none() {
+    if opted_out() {
+        return;
+    }
+    let place = Place::new();
+    place.file("a.scenario.toml", good("a"));
+    place
+        .moonquake(&["diff", "a.scenario.toml", "model", "master"])
+        .exits(0)
+        .says("model   profile upstream, holds")
+        .says("master  profile upstream, holds")
+        .says("The same in all ");
+}

@@ -27,7 +27,9 @@ fn cli_a_verdict_as_its_file_says_exits_0_and_leaves_a_postmortem() {
             "index.html",
             "one.good.model.upstream.html",
             "one.good.model.upstream.json",
-            "one.good.model.upstream.md"
+            "one.good.model.upstream.md",
+            "one.good.model.upstream.record.json",
+            "record.md"
         ]
     );
 }
@@ -120,7 +122,7 @@ fn cli_two_runs_write_the_same_bytes() {
     assert_eq!(first.0.out, second.0.out);
     assert_eq!(first.0.err, second.0.err);
     assert_eq!(first.1, second.1);
-    assert_eq!(first.1.len(), 12);
+    assert_eq!(first.1.len(), 6 * 4 + 2);
 }
 
 #[test]
@@ -227,7 +229,7 @@ fn cli_a_reader_that_goes_away_stops_neither_the_runs_nor_their_postmortems() {
         drop(child.stdout.take());
         let said = Said::of(child.wait_with_output().unwrap()).exits(1);
         assert_eq!(said.err, "");
-        assert_eq!(place.contents("moonquake-runs").len(), 4);
+        assert_eq!(place.contents("moonquake-runs").len(), 2 * 4 + 2);
         std::fs::remove_dir_all(place.path().join("moonquake-runs")).unwrap();
     }
 }
@@ -244,5 +246,78 @@ fn cli_output_to_a_full_disk_exits_70() {
         Said::of(output)
             .exits(70)
             .complains("standard output cannot be written");
+    }
+}
+
+#[test]
+fn cli_a_run_leaves_the_record_of_an_experiment() {
+    let place = Place::new();
+    place.file("scenarios/a.scenario.toml", good("x/a"));
+    place.file("scenarios/c.scenario.toml", unreached("x/c"));
+    place.moonquake(&["run", "--report", "out"]).exits(2);
+    let read = |name: &str| std::fs::read_to_string(place.path().join("out").join(name)).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&read("x.a.model.upstream.record.json")).unwrap();
+    assert_eq!(record["status"], "complete");
+    assert_eq!(record["path"], "scenarios/a.scenario.toml");
+    assert_eq!(record["changed"]["dimension"], "crash");
+    assert_eq!(record["changed"]["target"], "w1");
+    assert_eq!(record["result"]["verdict"], "holds");
+    assert_eq!(record["result"]["expected"], "Nobody sees k.");
+    assert_eq!(record["result"]["not_reproduced"], serde_json::json!([]));
+    assert!(!record["result"]["actual"].as_array().unwrap().is_empty());
+    assert_eq!(record["machine"]["os"], std::env::consts::OS);
+    let missing: serde_json::Value = serde_json::from_str(&read("x.c.model.upstream.record.json")).unwrap();
+    assert!(!missing["result"]["not_reproduced"].as_array().unwrap().is_empty());
+    let all = read("record.md");
+    let reproduced = all.find("## Not reproduced").unwrap();
+    assert!(all[reproduced..].contains("`x/c` on model"), "{all}");
+    assert!(all[reproduced..].contains("missing: "), "{all}");
+    assert!(!all[reproduced..].contains("`x/a`"), "{all}");
+    assert!(all.contains("[x/a](x.a.model.upstream.md)"), "{all}");
+    // Where it was run is nobody's business.
+    let folder = place.path().display().to_string();
+    assert!(!all.contains(&folder) && !record.to_string().contains(&folder));
+}
+
+/// Every key of an object and of the objects in it, but for names that come from scenarios.
+fn keys(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                found.push(key.clone());
+                if key != "buffer" {
+                    keys(value, found);
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn cli_every_field_of_the_json_is_in_the_help() {
+    let place = Place::new();
+    place.file("scenarios/a.scenario.toml", good("x/a"));
+    let mut command = place.command(&["run", "--engine", "model,master", "--format", "json"]);
+    command.env("MOONQUAKE_NO_REAL", "1");
+    let mut found = Vec::new();
+    keys(&Said::of(command.output().unwrap()).exits(0).json(), &mut found);
+    let diff = place
+        .moonquake(&["diff", "x/a", "model", "model", "--format", "json"])
+        .exits(0);
+    let mut of_diff = Vec::new();
+    keys(&diff.json(), &mut of_diff);
+    for (command, keys) in [("run", found), ("diff", of_diff)] {
+        let help = place.moonquake(&[command, "--help"]).exits(0).out;
+        let words: Vec<&str> = help
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .collect();
+        for key in keys {
+            assert!(
+                words.contains(&key.as_str()),
+                "{command} --help does not tell of {key}"
+            );
+        }
     }
 }

@@ -81,6 +81,7 @@ impl<P: Ports> Stage<'_, P> {
 
     /// Says that the fault strikes, and notes the instant.
     fn claim(&mut self, op: Option<Op>, message: Option<u64>, transfer: Option<u64>) {
+        self.tell_before_fault();
         self.fault.at = Some(self.now);
         let fault = &self.plan.fault;
         let phase = match &fault.trigger {

@@ -10,6 +10,7 @@ mod checks;
 mod inject;
 mod memory;
 mod messages;
+mod milestones;
 mod operations;
 mod ports;
 mod requests;

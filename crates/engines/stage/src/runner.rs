@@ -33,6 +33,7 @@ pub fn run<P: Ports>(
     let mut stage = stage(plan, options, ports);
     let baseline = baseline(&stage, engine);
     stage.set_up()?;
+    stage.tell_ready(&baseline);
     for step in &plan.steps {
         stage.play(step)?;
     }

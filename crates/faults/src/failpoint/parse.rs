@@ -171,6 +171,11 @@ fn parse_step(text: &str) -> Result<Step, String> {
     })
 }
 
+/// The words of [`parse_task`].
+const ACTIONS: [&str; 8] = [
+    "off", "return", "sleep", "delay", "panic", "print", "pause", "yield",
+];
+
 fn parse_task(word: &str, argument: Option<&str>) -> Result<Task, String> {
     let text = || argument.map(str::to_owned);
     let duration = |argument: &str| {
@@ -190,8 +195,13 @@ fn parse_task(word: &str, argument: Option<&str>) -> Result<Task, String> {
         "pause" => Ok(Task::Pause(argument.map_or(Ok(PAUSE_BOUND), duration)?)),
         "sleep" => Ok(Task::Sleep(duration(needed()?)?)),
         "delay" => Ok(Task::Delay(duration(needed()?)?)),
-        other => Err(format!(
-            "there is no action {other:?}; there are off, return, sleep, delay, panic, print, pause and yield"
-        )),
+        other => {
+            let near = crate::nearest(other, ACTIONS).map(|name| format!("; did you mean {name}?"));
+            Err(format!(
+                "there is no action {other:?}; there are {}{}",
+                ACTIONS.join(", "),
+                near.unwrap_or_default()
+            ))
+        }
     }
 }

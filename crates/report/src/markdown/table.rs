@@ -43,8 +43,14 @@ impl Table {
     }
 }
 
-/// Links to events; neighbours become a range.
+/// Links to events on the same page; neighbours become a range.
 pub(crate) fn links(cites: &Cites) -> String {
+    links_into("", cites)
+}
+
+/// Links to events in another file, whose name needs no escaping.
+pub(crate) fn links_into(file: &str, cites: &Cites) -> String {
+    let link = |id: EventId| format!("[{id}]({file}#{id})");
     let ids = cites.ids();
     let mut parts: Vec<String> = Vec::new();
     let mut index = 0;
@@ -85,8 +91,4 @@ pub(crate) fn anchors(ids: &[EventId]) -> String {
         [only] => format!("{targets}{only}"),
         [first, .., last] => format!("{targets}{first}–{last}"),
     }
-}
-
-fn link(id: EventId) -> String {
-    format!("[{id}](#{id})")
 }

@@ -1,0 +1,216 @@
+//! `moonquake diff`.
+
+use crate::engines::{Availability, availability, engine, has_profile};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::library::Library;
+use crate::out::{self, Out};
+use crate::replace::replace;
+use crate::run::{Format, replay};
+use crate::select::{Selected, select};
+use moonquake_evidence::Evidence;
+use moonquake_faults::Profile;
+use moonquake_judge::{Judgement, judge};
+use moonquake_report::{Comparison, DiffMark, DiffText, diff_text, html};
+use moonquake_scenario::{EngineError, EngineKind, Plan, RunOptions};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run one scenario twice and show where the two runs part.
+///
+/// Compared is what must be the same on every engine: results, places, bytes and the readable keys. The first line that
+/// differs is shown with what each side saw on the way there. A side is an engine, or an engine with a profile, so that
+/// the same engine can be compared with itself: `model:strict model:upstream`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A scenario file, an id, or a part of one that only one scenario has
+    #[arg(value_name = "FILE")]
+    name: OsString,
+    /// The first run
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side)]
+    one: Side,
+    /// The second run
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side)]
+    two: Side,
+    /// The profile of the runs that name none: one for both, or two, in their order
+    #[arg(long, value_delimiter = ',', num_args = 1..=2, value_parser = super::profile, value_name = "P[,P]")]
+    profile: Vec<Profile>,
+    /// Shuffle the order of deliveries by this seed; without one it is first in, first out
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    seed: Option<u64>,
+    /// Also write both runs side by side into this file, as one page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Lines for people, or one JSON object for machines
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// The folder with the scenarios, instead of `scenarios` here or further up, or else those built in
+    #[arg(long, value_name = "DIR")]
+    scenarios: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  moonquake diff lease/remove-at-the-boundary model master
+  moonquake diff mine.scenario.toml model:strict model:upstream --html parted.html
+  moonquake diff mine.scenario.toml model model --profile strict,upstream
+
+JSON (`--format json`): schema, same, id, title, path; sides, each with name, engine, profile, verdict, claim_met, failed,
+events, lines, projection_sha256, replay; first, the row of the first difference from 0, or null; lead, for each side the
+events on the way there (event, at_ns, actor, observer, text); rows, each with same and the two lines (line, event, step,
+text), null where a side has none.
+
+Exit codes: 0 both say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here, 70 a fault of
+the harness or of the disk.";
+
+/// What to run on.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    engine: EngineKind,
+    profile: Option<Profile>,
+}
+
+fn side(text: &str) -> Result<Side, String> {
+    let (engine, profile) = match text.split_once(':') {
+        Some((engine, profile)) => (engine, Some(super::profile(profile)?)),
+        None => (text, None),
+    };
+    let engine = super::engine(engine)?;
+    Ok(Side { engine, profile })
+}
+
+/// A run with what the judge says of it.
+struct Ran {
+    evidence: Evidence,
+    judgement: Judgement,
+    replay: String,
+}
+
+/// Compares.
+pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
+    let library = Library::find(args.scenarios.as_deref())?;
+    let mut selected = select(&library, std::slice::from_ref(&args.name))?;
+    if selected.len() > 1 {
+        let ids: Vec<String> = selected.into_iter().map(|one| one.plan.id).collect();
+        return Err(CliError::ManyScenarios {
+            name: args.name.to_string_lossy().into_owned(),
+            ids: crate::suggest::some(&ids),
+        });
+    }
+    let Some(selected) = selected.pop() else {
+        return Err(CliError::NoScenarios {
+            folder: PathBuf::from("scenarios"),
+        });
+    };
+    let profiles = [args.profile.first(), args.profile.get(1).or(args.profile.first())];
+    let sides = [args.one, args.two];
+    let with_profile = |index: usize| {
+        let default = profiles[index].copied().unwrap_or(Profile::Upstream);
+        (sides[index].engine, sides[index].profile.unwrap_or(default))
+    };
+    let pairs = [with_profile(0), with_profile(1)];
+    for (kind, profile) in pairs {
+        demand(kind, profile, &selected.plan)?;
+    }
+    let one = run(&selected, pairs[0], args.seed)?;
+    let two = run(&selected, pairs[1], args.seed)?;
+    let runs = [&one, &two].map(|ran| (&ran.evidence, &ran.judgement, ran.replay.as_str()));
+    let comparison = Comparison::new(&selected.plan, runs);
+    show(args, &comparison, out)?;
+    Ok(if comparison.same { Exit::Ok } else { Exit::Disagree })
+}
+
+/// Refuses what cannot be run here.
+fn demand(kind: EngineKind, profile: Profile, plan: &Plan) -> Result<(), CliError> {
+    let missing = |what: String, cure: String| {
+        Err(CliError::NotInstalled {
+            engine: kind.name(),
+            what,
+            cure,
+        })
+    };
+    if !has_profile(kind, profile) {
+        return Err(CliError::Profile { engine: kind.name() });
+    }
+    match availability(kind) {
+        Availability::Available(_) => {}
+        Availability::NotInstalled { what, cure } => return missing(what, cure),
+        Availability::NotHere(why) => {
+            return missing(why, "compare engines that this platform has".to_owned());
+        }
+        Availability::NotBuilt => {
+            let what = "this version of Moonquake does not have it yet".to_owned();
+            return missing(what, "use model or master".to_owned());
+        }
+    }
+    match engine(kind).and_then(|engine| engine.unsupported(plan)) {
+        Some(why) => Err(CliError::Unsupported {
+            engine: kind.name(),
+            why,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn run(
+    selected: &Selected,
+    (kind, profile): (EngineKind, Profile),
+    seed: Option<u64>,
+) -> Result<Ran, CliError> {
+    let Some(mut engine) = engine(kind) else {
+        return Err(CliError::Harness {
+            what: format!("there is no engine {kind}"),
+        });
+    };
+    let options = RunOptions {
+        seed,
+        ..RunOptions::new(profile)
+    };
+    let evidence = engine
+        .run(&selected.plan, &options)
+        .map_err(|error| match error {
+            EngineError::NotInstalled { what, cure } => CliError::NotInstalled {
+                engine: kind.name(),
+                what,
+                cure,
+            },
+            EngineError::Unsupported(why) => CliError::Unsupported {
+                engine: kind.name(),
+                why,
+            },
+            EngineError::Harness(what) => CliError::Harness { what },
+        })?;
+    Ok(Ran {
+        judgement: judge(&selected.plan, &evidence, profile, kind),
+        replay: replay(&selected.name, kind, profile, seed),
+        evidence,
+    })
+}
+
+fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliError> {
+    match args.format {
+        Format::Json => out.text(&comparison.json()),
+        Format::Human => {
+            let is_coloured = out::is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            for line in diff_text(comparison) {
+                out.painted(&line.text, colour(&line).filter(|_| is_coloured));
+            }
+        }
+    }
+    if let Some(path) = &args.html {
+        replace(path, &html::diff(comparison)).map_err(|source| CliError::New {
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+fn colour(line: &DiffText) -> Option<&'static str> {
+    match line.mark {
+        DiffMark::Both => None,
+        DiffMark::One => Some("36"),
+        DiffMark::Two => Some("33"),
+    }
+}
