@@ -46,9 +46,9 @@ fn cli_ctrl_c_ends_between_two_runs_and_says_what_is_missing() {
             )),
             "{text}"
         );
-        // Whole postmortems of what was run, and nothing half-written.
+        // Whole postmortems and records of what was run, and nothing half-written.
         let files = place.contents("moonquake-runs");
-        assert_eq!(files.len(), 2 * runs);
+        assert_eq!(files.len(), 3 * runs + 1);
         assert!(
             files
                 .iter()
