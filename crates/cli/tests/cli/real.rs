@@ -26,7 +26,7 @@ fn cli_real_two_engines_agree_and_two_runs_write_the_same_bytes() {
     place.file("scenarios/a.scenario.toml", good("one/a"));
     let Some(first) = on_both(&place) else { return };
     let files = place.contents("moonquake-runs");
-    assert_eq!(files.len(), 2 * 3 + 1);
+    assert_eq!(files.len(), 2 * 4 + 2);
     let first = first
         .says("ok    holds           one/a  master  upstream  as the file says\n")
         .says("1 scenario, 2 runs: 2 as the file says\n");
