@@ -49,11 +49,10 @@ fn cli_ctrl_c_ends_between_two_runs_and_says_what_is_missing() {
         // Whole postmortems and records of what was run, and nothing half-written.
         let files = place.contents("moonquake-runs");
         assert_eq!(files.len(), 4 * runs + 2);
-        assert!(
-            files
-                .iter()
-                .all(|(path, _)| path.extension().is_some_and(|end| end == "md" || end == "json" || end == "html"))
-        );
+        assert!(files.iter().all(|(path, _)| {
+            path.extension()
+                .is_some_and(|end| end == "md" || end == "json" || end == "html")
+        }));
     }
 }
 
