@@ -123,11 +123,9 @@ impl Operation for PingRound {
                     client_id: self.client_id,
                 })
             }
-            Happened::Answered(Ok(response)) => {
-                Want::Done(Outcome::of(&response).unwrap_or(Outcome::Error(ErrorCode::RpcFail)))
-            }
+            Happened::Answered(Ok(response)) => Want::Done(Outcome::of(&response)),
             Happened::Answered(Err(failure)) => Want::Done(failure.into()),
-            Happened::Moved(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Moved(_) | Happened::MovedAll(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
         }
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn read(replica_id: u64, replica: &BufferDescriptor) -> Want {
         write: false,
         replica: replica.clone(),
         replica_id,
+        at: 0,
         part: PhaseId::GetPayloadPart,
         done: PhaseId::GetPayloadDone,
     })
@@ -60,16 +61,18 @@ pub(crate) fn finish(
                 done
             }
         }
-        Ok(()) => {
-            let over = config.rules.reached(DeadlineId::ClientLease, sent_at, lease, now);
-            let late = over && config.guarded(Guard::ClientChecksLease);
-            Want::Done(if late {
-                Outcome::Error(ErrorCode::LeaseExpired)
-            } else {
-                Outcome::Ok
-            })
-        }
+        Ok(()) => Want::Done(if is_late(config, sent_at, lease, now) {
+            Outcome::Error(ErrorCode::LeaseExpired)
+        } else {
+            Outcome::Ok
+        }),
     }
+}
+
+/// The client's own look at a lease after a read.
+pub(crate) fn is_late(config: &ClientConfig, sent_at: Clocks, lease: Span, now: Clocks) -> bool {
+    let over = config.rules.reached(DeadlineId::ClientLease, sent_at, lease, now);
+    over && config.guarded(Guard::ClientChecksLease)
 }
 
 /// Reads one object: GetReplicaList, transfer, lease check. One replica is tried, nothing is asked twice.
@@ -112,7 +115,9 @@ impl Operation for Get {
                     None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),
                 }
             }
-            Happened::Answered(Ok(_)) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Answered(Ok(_)) | Happened::MovedAll(_) => {
+                Want::Done(Outcome::Error(ErrorCode::RpcFail))
+            }
             Happened::Moved(result) => finish(&self.config, now, result, self.sent_at, self.lease),
         }
     }

@@ -5,6 +5,8 @@
 //! forgotten and none needs a mark in the code. Mirrors upstream `client_service.cpp` and `transfer_task.cpp`.
 
 mod background;
+mod batch_get;
+mod batch_put;
 mod close;
 mod get;
 mod operation;
@@ -15,14 +17,16 @@ mod session;
 mod single;
 
 pub use background::{Heartbeat, Mount, PingRound};
+pub use batch_get::BatchGet;
+pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
-pub use operation::{Call, CallPhases, Happened, Move, MoveFailure, Operation, RpcFailure, Want};
+pub use operation::{Call, CallPhases, Happened, Move, MoveFailure, Moved, Operation, RpcFailure, Want};
 pub use outcome::Outcome;
 pub use put::{Put, PutKind};
 pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
-pub use single::Single;
+pub use single::{Single, granted_by};
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};

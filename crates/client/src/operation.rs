@@ -22,7 +22,7 @@ pub struct Call {
     /// What is sent.
     pub request: Request,
     /// For PutEnd and PutRevoke: the id of the first replica this attempt was given. The wire does not carry it; a
-    /// master without the quirk `stale-put-end` asks for it.
+    /// master without the quirk `stale-put-end` asks for it. None in a batch of several keys.
     pub fence: Option<u64>,
     /// Its phases.
     pub phases: CallPhases,
@@ -38,6 +38,8 @@ pub struct Move {
     /// The id of that replica. The data path does not carry it; an owner without the quirk `descriptor-outlives-range`
     /// asks for it.
     pub replica_id: u64,
+    /// The byte of the operation's buffer that goes with the replica's first one; above 0 only in a batch read.
+    pub at: u64,
     /// The phase of each part that lands.
     pub part: PhaseId,
     /// The phase after the last one.
@@ -52,6 +54,9 @@ pub enum Want {
     Call(Call),
     /// Move these bytes and tell when it is over.
     Move(Move),
+    /// Move all of these beside each other and tell when the last one is over. Mirrors the submissions of
+    /// `client_service.cpp:BatchPut` and `BatchGet`, which come before any wait.
+    Moves(Vec<Move>),
     /// End the running transfer for good, so that it touches nothing any more, then go on with this. Mirrors nothing
     /// upstream, whose transfers go on.
     FenceThen(Box<Want>),
@@ -77,6 +82,15 @@ pub enum MoveFailure {
     Closed,
 }
 
+/// How one of several transfers ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// As of a single one.
+    pub result: Result<(), MoveFailure>,
+    /// The client's clocks at that moment.
+    pub at: Clocks,
+}
+
 /// What an operation is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
@@ -85,6 +99,8 @@ pub enum Happened {
     Answered(Result<Response, RpcFailure>),
     /// The transfer ended, or was given up.
     Moved(Result<(), MoveFailure>),
+    /// All transfers of a batch ended or were given up, in the order in which they were wanted.
+    MovedAll(Vec<Moved>),
 }
 
 /// A state machine of the client.
@@ -95,9 +111,25 @@ pub trait Operation {
     /// The next want, after what happened.
     fn next(&mut self, now: Clocks, happened: Happened) -> Want;
 
-    /// Descriptors that this operation was given for writing, in the master's order.
+    /// Descriptors that this operation was given for writing, in the master's order: of a put, an upsert, a copy or a move.
     fn granted(&self) -> &[moonquake_protocol::ReplicaDescriptor] {
         &[]
+    }
+
+    /// The attempts to write that this operation was granted: each key with its replicas.
+    fn attempts(&self) -> Vec<(String, Vec<moonquake_protocol::ReplicaDescriptor>)> {
+        Vec::new()
+    }
+
+    /// Where in the operation's buffer the bytes of each entry of a batch read lie: first byte and length. None for an
+    /// entry that brought none.
+    fn places(&self) -> Vec<Option<(u64, u64)>> {
+        Vec::new()
+    }
+
+    /// The task that this operation created, to be named by later steps.
+    fn task(&self) -> Option<moonquake_protocol::Uuid> {
+        None
     }
 
     /// A get session that this operation opened, to be kept for later reads.

@@ -61,10 +61,12 @@ impl Outcome {
         }
     }
 
-    /// The master's own answer as a result; `None` for an RPC that scenarios have no words for.
-    pub fn of(response: &Response) -> Option<Outcome> {
-        Some(match response {
-            Response::ExistKey(result) => result.map_or_else(Outcome::Error, Outcome::Bool),
+    /// The master's own answer as a result.
+    pub fn of(response: &Response) -> Outcome {
+        match response {
+            Response::ExistKey(result) | Response::PollRemoveAll(result) => {
+                result.map_or_else(Outcome::Error, Outcome::Bool)
+            }
             Response::BatchExistKey(results) => Outcome::Batch(
                 results
                     .iter()
@@ -82,6 +84,41 @@ impl Outcome {
             Response::GetReplicaListByRegex(result) => plain(result),
             Response::PutStart(result) | Response::UpsertStart(result) => plain(result),
             Response::BatchPutStart(results) | Response::BatchUpsertStart(results) => all(results),
+            Response::BatchPutEnd(results)
+            | Response::BatchPutRevoke(results)
+            | Response::BatchUpsertEnd(results)
+            | Response::BatchUpsertRevoke(results)
+            | Response::BatchRemove(results)
+            | Response::BatchEvictDiskReplica(results) => all(results),
+            Response::BatchReplicaClear(result) => plain(result),
+            Response::BatchQueryIp(result) => plain(result),
+            Response::QuerySegmentStatus(result) | Response::QuerySegmentStatusById(result) => plain(result),
+            other => Outcome::of_copy(other).unwrap_or_else(|| Outcome::of_subsystem(other)),
+        }
+    }
+
+    /// Copies, moves and tasks.
+    fn of_copy(response: &Response) -> Option<Outcome> {
+        Some(match response {
+            Response::CopyStart(result) | Response::DynamicReplicaCopyStart(result) => plain(result),
+            Response::MoveStart(result) => plain(result),
+            Response::CopyEnd(result)
+            | Response::CopyRevoke(result)
+            | Response::DynamicReplicaCopyEnd(result)
+            | Response::DynamicReplicaCopyRevoke(result)
+            | Response::MoveEnd(result)
+            | Response::MoveRevoke(result)
+            | Response::MarkTaskToComplete(result) => plain(result),
+            Response::CreateCopyTask(result) | Response::CreateMoveTask(result) => plain(result),
+            Response::QueryTask(result) => plain(result),
+            Response::FetchTasks(result) => plain(result),
+            _ => return None,
+        })
+    }
+
+    /// Everything whose answer is a code and perhaps a value that scenarios have no words for.
+    fn of_subsystem(response: &Response) -> Outcome {
+        match response {
             Response::PutEnd(result)
             | Response::PutRevoke(result)
             | Response::UpsertEnd(result)
@@ -90,18 +127,26 @@ impl Outcome {
             | Response::MountSegment(result)
             | Response::ReMountSegment(result)
             | Response::UnmountSegment(result)
-            | Response::GracefulUnmountSegment(result) => plain(result),
-            Response::BatchPutEnd(results)
-            | Response::BatchPutRevoke(results)
-            | Response::BatchUpsertEnd(results)
-            | Response::BatchUpsertRevoke(results)
-            | Response::BatchRemove(results) => all(results),
-            Response::QuerySegmentStatus(result) | Response::QuerySegmentStatusById(result) => plain(result),
-            Response::BatchReplicaClear(result) => plain(result),
+            | Response::GracefulUnmountSegment(result)
+            | Response::MountNoFSegment(result)
+            | Response::ReMountNoFSegment(result)
+            | Response::UnmountNoFSegment(result)
+            | Response::MountLocalDiskSegment(result)
+            | Response::UnmountLocalDiskSegment(result)
+            | Response::ReportSsdCapacity(result)
+            | Response::NotifyOffloadSuccess(result)
+            | Response::NotifyPromotionSuccess(result)
+            | Response::NotifyPromotionFailure(result)
+            | Response::EvictDiskReplica(result) => plain(result),
             Response::ServiceReady(result) | Response::GetFsdir(result) => plain(result),
             Response::GetStorageConfig(result) => plain(result),
-            Response::BatchQueryIp(result) => plain(result),
-            _ => return None,
-        })
+            Response::GetAllNoFSegments(result) => plain(result),
+            Response::GetNoFSegmentsByName(result) => plain(result),
+            Response::OffloadObjectHeartbeat(result) => plain(result),
+            Response::PromotionObjectHeartbeat(result) => plain(result),
+            Response::PromotionAllocStart(result) => plain(result),
+            // Every other answer has been looked at above.
+            _ => Outcome::Error(ErrorCode::NotSupported),
+        }
     }
 }

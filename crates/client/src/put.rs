@@ -178,6 +178,7 @@ impl Put {
                         write: true,
                         replica: buffer.clone(),
                         replica_id: replica.id,
+                        at: 0,
                         part: PhaseId::PutPayloadPart,
                         done: PhaseId::PutPayloadDone,
                     });
@@ -242,5 +243,9 @@ impl Operation for Put {
 
     fn granted(&self) -> &[ReplicaDescriptor] {
         &self.granted
+    }
+
+    fn attempts(&self) -> Vec<(String, Vec<ReplicaDescriptor>)> {
+        vec![(self.key.clone(), self.granted.clone())]
     }
 }

@@ -79,7 +79,9 @@ impl Operation for GetStart {
                     None => Outcome::Error(ErrorCode::InvalidReplica),
                 }
             }
-            Happened::Answered(Ok(_)) | Happened::Moved(_) => Outcome::Error(ErrorCode::RpcFail),
+            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::MovedAll(_) => {
+                Outcome::Error(ErrorCode::RpcFail)
+            }
         };
         Want::Done(outcome)
     }
@@ -130,7 +132,7 @@ impl Operation for ReadSession {
                 self.session.sent_at,
                 self.session.lease,
             ),
-            Happened::Answered(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Answered(_) | Happened::MovedAll(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
         }
     }
 }
@@ -165,6 +167,7 @@ impl PutWrite {
                     write: true,
                     replica: buffer.clone(),
                     replica_id: replica.id,
+                    at: 0,
                     part: PhaseId::PutPayloadPart,
                     done: PhaseId::PutPayloadDone,
                 });

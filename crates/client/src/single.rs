@@ -3,7 +3,7 @@
 use crate::{Call, CallPhases, Happened, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
 use moonquake_faults::PhaseId;
-use moonquake_protocol::{ErrorCode, ReplicaDescriptor, Request, Response};
+use moonquake_protocol::{ErrorCode, ReplicaDescriptor, Request, Response, Uuid};
 
 /// A single call. Mirrors the thin methods of `client_service.cpp` (`IsExist`, `Remove`, ...) and raw RPCs.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub struct Single {
     request: Request,
     fence: Option<u64>,
     granted: Vec<ReplicaDescriptor>,
+    attempts: Vec<(String, Vec<ReplicaDescriptor>)>,
+    task: Option<Uuid>,
 }
 
 impl Single {
@@ -20,27 +22,76 @@ impl Single {
             request,
             fence,
             granted: Vec::new(),
+            attempts: Vec::new(),
+            task: None,
         }
+    }
+
+    /// Keeps what an answer hands out.
+    fn keep(&mut self, response: &Response) {
+        match (&self.request, response) {
+            (
+                Request::PutStart { key, .. } | Request::UpsertStart { key, .. },
+                Response::PutStart(Ok(granted)) | Response::UpsertStart(Ok(granted)),
+            ) => self.attempts.push((key.clone(), granted.clone())),
+            (
+                Request::BatchPutStart { keys, .. } | Request::BatchUpsertStart { keys, .. },
+                Response::BatchPutStart(answers) | Response::BatchUpsertStart(answers),
+            ) => {
+                let granted = |(key, answer): (&String, &Result<Vec<_>, _>)| {
+                    answer.as_ref().ok().map(|granted| (key.clone(), granted.clone()))
+                };
+                self.attempts = keys.iter().zip(answers).filter_map(granted).collect();
+            }
+            (_, Response::CreateCopyTask(Ok(task)) | Response::CreateMoveTask(Ok(task))) => {
+                self.task = Some(*task);
+            }
+            _ => {}
+        }
+        self.granted = granted_by(response).into_iter().cloned().collect();
+    }
+}
+
+/// The replicas that an answer hands out for writing, in the master's order.
+pub fn granted_by(response: &Response) -> Vec<&ReplicaDescriptor> {
+    match response {
+        Response::PutStart(Ok(granted)) | Response::UpsertStart(Ok(granted)) => granted.iter().collect(),
+        Response::BatchPutStart(answers) | Response::BatchUpsertStart(answers) => {
+            answers.iter().flatten().flatten().collect()
+        }
+        Response::CopyStart(Ok(copy)) | Response::DynamicReplicaCopyStart(Ok(copy)) => {
+            copy.targets.iter().collect()
+        }
+        Response::MoveStart(Ok(moving)) => moving.target.iter().collect(),
+        Response::PromotionAllocStart(Ok(promotion)) => vec![&promotion.memory_descriptor],
+        _ => Vec::new(),
     }
 }
 
 /// A put or get that is made of single calls passes through the same phases as a whole one.
 fn phases_of(request: &Request) -> CallPhases {
     let [before, sent, response] = match request {
-        Request::PutStart { .. } | Request::UpsertStart { .. } => [
+        Request::PutStart { .. }
+        | Request::UpsertStart { .. }
+        | Request::BatchPutStart { .. }
+        | Request::BatchUpsertStart { .. } => [
             Some(PhaseId::PutStartBefore),
             Some(PhaseId::PutStartSent),
             Some(PhaseId::PutStartResponse),
         ],
-        Request::PutEnd { .. } | Request::UpsertEnd { .. } => {
-            [None, Some(PhaseId::PutEndSent), Some(PhaseId::PutEndResponse)]
-        }
-        Request::PutRevoke { .. } | Request::UpsertRevoke { .. } => [
+        Request::PutEnd { .. }
+        | Request::UpsertEnd { .. }
+        | Request::BatchPutEnd { .. }
+        | Request::BatchUpsertEnd { .. } => [None, Some(PhaseId::PutEndSent), Some(PhaseId::PutEndResponse)],
+        Request::PutRevoke { .. }
+        | Request::UpsertRevoke { .. }
+        | Request::BatchPutRevoke { .. }
+        | Request::BatchUpsertRevoke { .. } => [
             Some(PhaseId::RevokeBefore),
             Some(PhaseId::RevokeSent),
             Some(PhaseId::RevokeResponse),
         ],
-        Request::GetReplicaList { .. } => [
+        Request::GetReplicaList { .. } | Request::BatchGetReplicaList { .. } => [
             Some(PhaseId::GetQueryBefore),
             Some(PhaseId::GetQuerySent),
             Some(PhaseId::GetQueryResponse),
@@ -80,17 +131,23 @@ impl Operation for Single {
         let outcome = match happened {
             Happened::Answered(Err(failure)) => failure.into(),
             Happened::Answered(Ok(response)) => {
-                if let Response::PutStart(Ok(granted)) | Response::UpsertStart(Ok(granted)) = &response {
-                    self.granted.clone_from(granted);
-                }
-                Outcome::of(&response).unwrap_or(Outcome::Error(ErrorCode::NotSupported))
+                self.keep(&response);
+                Outcome::of(&response)
             }
-            Happened::Moved(_) => Outcome::Error(ErrorCode::RpcFail),
+            Happened::Moved(_) | Happened::MovedAll(_) => Outcome::Error(ErrorCode::RpcFail),
         };
         Want::Done(outcome)
     }
 
     fn granted(&self) -> &[ReplicaDescriptor] {
         &self.granted
+    }
+
+    fn attempts(&self) -> Vec<(String, Vec<ReplicaDescriptor>)> {
+        self.attempts.clone()
+    }
+
+    fn task(&self) -> Option<Uuid> {
+        self.task
     }
 }

@@ -25,6 +25,26 @@ impl Content {
         !self.0.is_empty() && self.0.iter().all(|run| run.pattern == pattern)
     }
 
+    /// Several contents one behind the other, neighbours of one pattern as one run; none if there are none.
+    pub fn joined<'a>(contents: impl IntoIterator<Item = &'a Content>) -> Option<Content> {
+        let (mut runs, mut at): (Vec<Run>, u64) = (Vec::new(), 0);
+        for content in contents {
+            for run in &content.0 {
+                let to = at + (run.to - run.from);
+                match runs.last_mut() {
+                    Some(last) if last.pattern == run.pattern => last.to = to,
+                    _ => runs.push(Run {
+                        from: at,
+                        to,
+                        pattern: run.pattern.clone(),
+                    }),
+                }
+                at = to;
+            }
+        }
+        (!runs.is_empty()).then_some(Content(runs))
+    }
+
     /// The first run that does not follow `pattern`.
     pub fn first_other(&self, pattern: &str) -> Option<&Run> {
         self.0.iter().find(|run| run.pattern != pattern)

@@ -129,6 +129,13 @@ pub enum Kind {
         #[serde(skip_serializing_if = "Option::is_none", default)]
         note: Option<String>,
     },
+    /// What one entry of a batch read brought.
+    Brought {
+        /// Its key.
+        key: String,
+        /// Its bytes.
+        content: Content,
+    },
     /// A frame between a client and the master.
     Frame {
         /// The number of the message (request and response share it).
@@ -146,6 +153,9 @@ pub enum Kind {
         /// Memory ranges that the answer hands out, in the master's order.
         #[serde(skip_serializing_if = "Vec::is_empty", default)]
         ranges: Vec<Range>,
+        /// In a batch, how many of the ranges belong to each entry.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        shares: Vec<u32>,
         /// The lease that the answer promises, in milliseconds.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         lease_ms: Option<u64>,
@@ -173,9 +183,9 @@ pub enum Kind {
         write: bool,
         /// The bytes at the owner that moved.
         range: Range,
-        /// The first byte within the object.
+        /// The first byte within the object; of a batch read, within the buffer that all its objects go to.
         from: u64,
-        /// One past the last byte within the object.
+        /// One past the last byte, counted alike.
         to: u64,
         /// The number of the first part, from 1.
         first_part: u32,

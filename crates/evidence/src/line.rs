@@ -159,6 +159,7 @@ impl Kind {
                 content: Some(content),
             } => format!("{name}: {content}"),
             Kind::Bytes { name, content: None } => format!("{name} does not exist"),
+            Kind::Brought { key, content } => format!("brought {key}: {content}"),
             Kind::Advanced { by } => format!("both clocks of every actor move by {by}"),
             Kind::Note { text } => text.clone(),
             _ => String::new(),

@@ -31,6 +31,14 @@ pub enum Quirk {
     DescriptorOutlivesRange,
     /// PutEnd publishes whatever lies in the range. Mirrors `master_service.cpp:PutEnd`.
     EndNeedsNoWrite,
+    /// A batch read that prefers one node checks no lease. Mirrors `client_service.cpp:BatchGetWhenPreferSameNode`.
+    GroupedGetSkipsLeaseCheck,
+    /// A batch read compares every lease with one instant after its last transfer. Mirrors `client_service.cpp:BatchGet`.
+    BatchLeaseCheckedOnce,
+    /// A copy keeps its targets when its source is gone. Mirrors `master_service.cpp:ClearInvalidHandles`.
+    OrphanedCopyKeepsTargets,
+    /// An upsert of another size that finds no room has dropped the old object. Mirrors `master_service.cpp:UpsertStart`.
+    FailedUpsertLosesObject,
 }
 
 /// A row of the quirk table.
@@ -126,6 +134,34 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "PutEnd publishes whatever lies in the range, also if nothing was ever written",
         strict: "a PutEnd whose bytes never completely landed is refused with INVALID_WRITE; the owner tells the master what landed",
         mirrors: "master_service.cpp:PutEnd",
+    },
+    QuirkRow {
+        id: Quirk::GroupedGetSkipsLeaseCheck,
+        name: "grouped-get-skips-lease-check",
+        upstream: "a batch read with prefer_alloc_in_same_node returns before the check of its leases",
+        strict: "it checks the lease of each key as every other read does",
+        mirrors: "client_service.cpp:BatchGetWhenPreferSameNode",
+    },
+    QuirkRow {
+        id: Quirk::BatchLeaseCheckedOnce,
+        name: "batch-lease-checked-once",
+        upstream: "a batch read checks all leases after its last transfer, so one slow key fails the others",
+        strict: "each key is checked when its own transfer ends",
+        mirrors: "client_service.cpp:BatchGet",
+    },
+    QuirkRow {
+        id: Quirk::OrphanedCopyKeepsTargets,
+        name: "orphaned-copy-keeps-targets",
+        upstream: "a copy or move whose source is gone keeps its targets until the release timeout",
+        strict: "the targets are given back with the source",
+        mirrors: "master_service.cpp:ClearInvalidHandles",
+    },
+    QuirkRow {
+        id: Quirk::FailedUpsertLosesObject,
+        name: "failed-upsert-loses-object",
+        upstream: "an upsert of another size gives the old object up before it asks for memory",
+        strict: "the old object stays if there is no memory for the new one",
+        mirrors: "master_service.cpp:UpsertStart",
     },
 ];
 

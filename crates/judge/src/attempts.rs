@@ -5,6 +5,7 @@
 //! master's effect, on the key's current attempt), [`Attempt::own_end`] the second (the attempt of the operation that
 //! sent it).
 
+use crate::copies::{Copies, Done};
 use crate::rpc::{self, Entry, Family};
 use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Change, Leg, Op, Range};
@@ -32,6 +33,10 @@ pub(crate) struct Attempt {
     /// Where its PutStart was handled.
     pub(crate) start: Pos,
     pub(crate) ranges: Vec<Range>,
+    /// Ranges that copies and moves added to its object, each from where on.
+    pub(crate) copied: Vec<(Pos, Range)>,
+    /// Ranges that moves took from its object, each from where on; they are quarantined.
+    pub(crate) moved: Vec<(Pos, Range)>,
     /// The first success of a PutEnd that its own operation sent.
     pub(crate) own_end: Option<Pos>,
     /// What became of it; none while it is unfinished.
@@ -61,7 +66,24 @@ impl Attempt {
 
     /// Whether one of its ranges overlaps `range`.
     pub(crate) fn overlaps(&self, range: &Range) -> bool {
-        self.ranges.iter().any(|own| own.overlaps(range))
+        self.places().any(|own| own.overlaps(range))
+    }
+
+    /// Its ranges, and those that copies added to them.
+    fn places(&self) -> impl Iterator<Item = &Range> {
+        self.ranges
+            .iter()
+            .chain(self.copied.iter().map(|(_, range)| range))
+    }
+
+    /// The ranges of its object at `pos`, those that a move has taken away left out.
+    pub(crate) fn places_at(&self, pos: Pos) -> impl Iterator<Item = &Range> {
+        let copied = self.copied.iter().filter(move |(at, _)| *at < pos);
+        let moved = move |range: &&Range| !self.moved.iter().any(|(at, taken)| *at < pos && taken == *range);
+        self.ranges
+            .iter()
+            .chain(copied.map(|(_, range)| range))
+            .filter(moved)
     }
 }
 
@@ -69,6 +91,7 @@ impl Attempt {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attempts {
     pub(crate) all: Vec<Attempt>,
+    pub(crate) copies: Copies,
     /// The latest attempt of each key, while the walk goes on.
     current: BTreeMap<String, usize>,
 }
@@ -116,6 +139,7 @@ impl Attempts {
         for attempt in &mut self.all {
             attempt.lost.get_or_insert(pos);
         }
+        self.copies.forget(pos);
         self.current.clear();
     }
 
@@ -123,13 +147,20 @@ impl Attempts {
     fn lose_segments(&mut self, pos: Pos, state: &moonquake_evidence::State) {
         for attempt in &mut self.all {
             let gone = |range: &Range| !state.segments.contains_key(&range.segment);
-            if !attempt.ranges.is_empty() && attempt.ranges.iter().all(gone) {
+            if !attempt.ranges.is_empty() && attempt.places_at(pos).all(gone) {
                 attempt.lost.get_or_insert(pos);
             }
         }
     }
 
     fn handle(&mut self, view: &View<'_>, frame: &Frame<'_>) {
+        if let Done::Committed { key, added, taken } = self.copies.handle(view, frame)
+            && let Some(attempt) = self.current_of(&key)
+        {
+            let here = |range| (frame.pos, range);
+            attempt.copied.extend(added.into_iter().map(here));
+            attempt.moved.extend(taken.into_iter().map(here));
+        }
         let Some(family) = rpc::family(frame.rpc) else {
             return;
         };
@@ -192,6 +223,8 @@ impl Attempts {
             op: frame.event.op,
             start: frame.pos,
             ranges: entry.ranges,
+            copied: Vec::new(),
+            moved: Vec::new(),
             own_end: None,
             fate: None,
             removed: None,

@@ -5,7 +5,7 @@ use crate::judgement::{Finding, Status};
 use crate::outcome;
 use crate::view::{Ended, Pos, Run, View};
 use moonquake_evidence::Op;
-use moonquake_scenario::{AwaitFor, Do, Step, What};
+use moonquake_scenario::{AwaitFor, Do, Step, What, entry_results};
 
 /// What became of an expectation: its status, what was seen, and where.
 pub(crate) struct Seen {
@@ -151,6 +151,10 @@ fn result(view: &View<'_>, expect: &[String], action: Option<&Do>, op: Op) -> Se
             let status = if right { Status::Held } else { Status::Failed };
             Seen::new(status, format!("{told}; {content}"), place)
         }
+        // A batch of which no entry went well has brought nothing.
+        (Some(_), None) if !ended.entries.is_empty() && !ended.entries.iter().any(|entry| entry == "ok") => {
+            Seen::new(Status::Held, told, place)
+        }
         (Some(_), None) if ended.outcome == "ok" => Seen::new(
             Status::CouldNotSee,
             format!("{told}; its bytes were not seen"),
@@ -162,6 +166,10 @@ fn result(view: &View<'_>, expect: &[String], action: Option<&Do>, op: Op) -> Se
 
 fn allowed(expect: &[String], ended: &Ended<'_>) -> bool {
     let one = |outcome: &str| expect.iter().any(|allowed| allowed == outcome);
+    let whole = |allowed: &String| entry_results(allowed).is_some_and(|results| ended.entries == results);
+    if expect.iter().any(whole) {
+        return true;
+    }
     match (expect.is_empty(), ended.entries) {
         (true, _) => !outcome::is_not_run(ended.outcome),
         (false, []) => one(ended.outcome),

@@ -9,6 +9,7 @@ mod buffer;
 mod check;
 mod cited;
 mod claim;
+mod copies;
 mod expect;
 mod instant;
 mod invariant;

@@ -72,6 +72,9 @@ pub(crate) fn entries<'a>(view: &View<'a>, frame: &Frame<'a>) -> Vec<Entry<'a>> 
         .code
         .map_or_else(Vec::new, |codes| codes.split(',').map(str::trim).collect());
     let keys = batch_keys(view, frame, codes.len());
+    if frame.shares.len() == codes.len() && keys.len() == codes.len() {
+        return shared_out(frame, keys, &codes);
+    }
     let granted_count = codes.iter().filter(|code| granted(frame.rpc, Some(code))).count();
     let each = match granted_count {
         0 => 0,
@@ -89,6 +92,19 @@ pub(crate) fn entries<'a>(view: &View<'a>, frame: &Frame<'a>) -> Vec<Entry<'a>> 
                 code,
                 ranges: ranges.by_ref().take(take).cloned().collect(),
             }
+        })
+        .collect()
+}
+
+/// The entries of a batch whose frame says which ranges belong to which.
+fn shared_out<'a>(frame: &Frame<'a>, keys: Vec<String>, codes: &[&'a str]) -> Vec<Entry<'a>> {
+    let mut ranges = frame.ranges.iter();
+    let entries = keys.into_iter().zip(codes).zip(frame.shares);
+    entries
+        .map(|((key, code), share)| Entry {
+            key,
+            code: Some(code),
+            ranges: ranges.by_ref().take(*share as usize).cloned().collect(),
         })
         .collect()
 }
@@ -123,16 +139,34 @@ pub(crate) fn is_ping(rpc: &str) -> bool {
     rpc == "Ping"
 }
 
+/// How a call ends a copy or move of a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReplicationEnd {
+    /// The targets become readable; of a move the source goes.
+    Commit { moves: bool },
+    /// The targets are given back.
+    Revoke,
+}
+
+/// Whether a call ends a copy or move of a replica, and how.
+pub(crate) fn replication_end(rpc: &str) -> Option<ReplicationEnd> {
+    Some(match rpc {
+        "CopyEnd" | "DynamicReplicaCopyEnd" => ReplicationEnd::Commit { moves: false },
+        "MoveEnd" => ReplicationEnd::Commit { moves: true },
+        "CopyRevoke" | "DynamicReplicaCopyRevoke" | "MoveRevoke" => ReplicationEnd::Revoke,
+        _ => return None,
+    })
+}
+
 /// Whether a call begins a copy or move of a replica.
 pub(crate) fn is_replication_start(rpc: &str) -> bool {
     matches!(rpc, "CopyStart" | "MoveStart" | "DynamicReplicaCopyStart")
 }
 
-/// Whether a call gives or takes memory in a way that the attempts do not follow: copies, moves, promotions, offloads
-/// and what clears replicas one by one.
+/// Whether a call gives or takes memory in a way that the attempts do not follow: promotions, offloads and what clears
+/// replicas one by one.
 pub(crate) fn moves_replicas(rpc: &str) -> bool {
-    is_replication_start(rpc)
-        || rpc.contains("Promotion")
+    rpc.contains("Promotion")
         || rpc.contains("Offload")
         || rpc.contains("EvictDisk")
         || rpc == "BatchReplicaClear"

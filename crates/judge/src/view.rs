@@ -21,6 +21,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) key: Option<&'a str>,
     pub(crate) code: Option<&'a str>,
     pub(crate) ranges: &'a [Range],
+    /// In a batch, how many of the ranges belong to each entry.
+    pub(crate) shares: &'a [u32],
     pub(crate) lease_ms: Option<u64>,
 }
 
@@ -47,6 +49,8 @@ pub(crate) struct Transfer<'a> {
     pub(crate) block: Option<Block>,
     /// The client that moves the bytes.
     pub(crate) client: &'a str,
+    /// The range at the owner, as it was opened.
+    pub(crate) range: Option<&'a Range>,
     pub(crate) landed: Vec<Landed<'a>>,
     pub(crate) closed: Option<(Pos, &'a str)>,
 }
@@ -146,6 +150,7 @@ impl<'a> View<'a> {
                     key,
                     code,
                     ranges,
+                    shares,
                     lease_ms,
                 },
                 Observer::Link,
@@ -160,6 +165,7 @@ impl<'a> View<'a> {
                     key: key.as_deref(),
                     code: code.as_deref(),
                     ranges,
+                    shares,
                     lease_ms: *lease_ms,
                 });
             }
@@ -189,7 +195,7 @@ impl<'a> View<'a> {
                 write,
                 buffer,
                 block,
-                ..
+                range,
             } => {
                 let entry = self.transfers.entry(*transfer).or_default();
                 entry.op = event.op;
@@ -198,6 +204,7 @@ impl<'a> View<'a> {
                 entry.buffer = buffer.as_deref();
                 entry.block = *block;
                 entry.client = &event.actor;
+                entry.range = Some(range);
             }
             Kind::Payload {
                 transfer,
@@ -349,6 +356,21 @@ impl<'a> View<'a> {
             }),
             _ => None,
         }
+    }
+
+    /// What the entries of a batch read brought, by key.
+    pub(crate) fn brought(
+        &self,
+        op: Op,
+    ) -> impl Iterator<Item = (&'a str, &'a moonquake_evidence::Content)> + '_ {
+        self.events.iter().filter_map(move |event| match &event.kind {
+            Kind::Brought { key, content }
+                if event.op == Some(op) && event.observer == Observer::Timeline =>
+            {
+                Some((key.as_str(), content))
+            }
+            _ => None,
+        })
     }
 
     /// The repetitions of a step that were seen, in order.

@@ -57,6 +57,7 @@ impl Master {
     /// One round of the clean-up after segments have left: finished replicas out of reach go, and every object that
     /// has nothing left within reach. Mirrors `master_service.cpp:ClearInvalidHandles`.
     pub(crate) fn clear_unreachable(&mut self) {
+        self.end_orphaned_copies();
         for key in self.objects.keys_by_shard() {
             self.drop_stale(&key);
             if self

@@ -5,7 +5,7 @@ use crate::Master;
 use crate::objects::{Object, Replica, split_off};
 use crate::placement::Placement;
 use moonquake_clock::{Clocks, DeadlineId};
-use moonquake_faults::Guard;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
     CopyStartResponse, ErrorCode, MoveStartResponse, ReplicaDescriptor, ReplicaStatus, SegmentStatus, Uuid,
 };
@@ -269,6 +269,23 @@ impl Master {
         self.free_all(&targets);
         if self.look(key).is_none() {
             self.erase(key);
+        }
+    }
+
+    /// Ends the copies and moves whose source has left with its segment, as their end would find. Upstream lets them be.
+    pub(crate) fn end_orphaned_copies(&mut self) {
+        if self.config.quirks.has(Quirk::OrphanedCopyKeepsTargets) {
+            return;
+        }
+        let orphaned = |(key, task): (&String, &CopyTask)| {
+            let source = |replica: &Replica| replica.id == task.source && self.segments.is_live(replica);
+            let object = self.objects.get(key);
+            let lives = object.is_some_and(|object| object.replicas.iter().any(source));
+            (!lives).then(|| (key.clone(), task.clone()))
+        };
+        let orphaned: Vec<(String, CopyTask)> = self.copies.iter().filter_map(orphaned).collect();
+        for (key, task) in orphaned {
+            self.abandon(&key, &task);
         }
     }
 

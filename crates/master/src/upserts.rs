@@ -48,14 +48,26 @@ impl Master {
         };
         let group = object.group.clone();
         let kept_pin = self.living_pin(now, key);
-        if let Some(object) = self.take(key) {
+        let mut old = self.take(key);
+        if self.config.quirks.has(Quirk::FailedUpsertLosesObject)
+            && let Some(object) = old.take()
+        {
+            // Before anybody knows whether there is room for the new one.
             self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
         }
         let write = Write {
             config: &config,
             ..*write
         };
-        self.allocate_object(now, &write, group, pin, kept_pin)
+        let result = self.allocate_object(now, &write, group, pin, kept_pin);
+        match old {
+            Some(object) if result.is_err() => self.objects.insert(key, object),
+            Some(object) => {
+                self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
+            }
+            None => {}
+        }
+        result
     }
 
     /// The soft pin of an object, unless it is over.

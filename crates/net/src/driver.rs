@@ -8,7 +8,9 @@ use crate::failpoints::{Effect, pass, phase_of};
 use crate::failure::{Answer, RpcFailure, read_answer};
 use crate::runtime::Net;
 use crate::stream::{FrameStream, StreamEnd};
-use moonquake_client::{self as machine, CallPhases, Happened, Move, MoveFailure, Operation, Outcome, Want};
+use moonquake_client::{
+    self as machine, CallPhases, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want,
+};
 use moonquake_clock::ClockSource;
 use moonquake_faults::{Moment, PhaseId};
 use moonquake_master::refuse;
@@ -215,6 +217,16 @@ impl Driver {
                     }))
                 }
                 Want::Move(wanted) => Happened::Moved(self.move_all(&wanted, buffer).await),
+                // One after the other: the buffer is one, and which of them is first is nobody's business.
+                Want::Moves(wanted) => {
+                    let mut all = Vec::with_capacity(wanted.len());
+                    for wanted in &wanted {
+                        let result = self.move_all(wanted, buffer).await;
+                        let at = self.clock.now();
+                        all.push(Moved { result, at });
+                    }
+                    Happened::MovedAll(all)
+                }
             };
             want = operation.next(self.clock.now(), happened);
         }
@@ -243,8 +255,10 @@ impl Driver {
 
     async fn move_parts(&self, wanted: &Move, buffer: &mut [u8]) -> Result<(), MoveError> {
         let replica = &wanted.replica;
+        let from = usize::try_from(wanted.at).unwrap_or(usize::MAX);
         let length = usize::try_from(replica.size).unwrap_or(usize::MAX);
-        let buffer = buffer.get_mut(..length).ok_or(MoveError::Buffer {
+        let place = from..from.saturating_add(length);
+        let buffer = buffer.get_mut(place).ok_or(MoveError::Buffer {
             size_bytes: replica.size,
         })?;
         let request = TransferRequest {

@@ -9,6 +9,7 @@ pub use about::INVARIANTS;
 pub use fault::{Action, Fault, Trigger};
 pub use step::{
     ArgValue, AwaitFor, Base, Check, CheckKind, Do, Instant, Length, Moment, Step, Term, Verb, What,
+    entry_results,
 };
 
 use moonquake_clock::Span;

@@ -95,6 +95,8 @@ texts! {
         "^\\s*[a-z][a-z0-9_]*(\\.(sent|done))?\\s*([+-]\\s*([0-9]+\\s*\\*\\s*[a-z_]+|[0-9]+[a-z]+|[a-z_]+)\\s*)*$",
         "an instant: `start`, `fault` or a step's id, then terms, such as `p1 + discard - 1ns`";
     Await "^(quiet|[a-z][a-z0-9_]*|[a-z][a-z0-9_]* mounted)$", "a step's id, `quiet`, or `n1 mounted`";
+    Results "^(ok|true|false|NEED_REMOUNT|[A-Z0-9_]+)( x[0-9]+)?(, ?(ok|true|false|[A-Z0-9_]+)( x[0-9]+)?)*$",
+        "`ok`, an error name of the store, `true` or `false`; of a batch entry by entry: `ok x3, OBJECT_NOT_FOUND`";
     ResultWord "^(ok|true|false|NEED_REMOUNT|[A-Z0-9_]+)$", "`ok`, an error name of the store, `true` or `false`";
 }
 
@@ -302,7 +304,7 @@ struct Step {
     #[schemars(rename = "use")]
     session: Option<Name>,
     /// Allowed results.
-    expect: Option<List<ResultWord>>,
+    expect: Option<List<Results>>,
     /// The number that a removal by pattern must return.
     count: Option<u32>,
     /// The timeline goes on beside it.

@@ -3,6 +3,7 @@
 use crate::ports::Ports;
 use crate::staging::Staging;
 use crate::state::{Stage, Staged};
+use moonquake_client::Move;
 use moonquake_evidence::{Content, Kind, Observer, Op, Range, staging_of};
 use moonquake_scenario::{Do, What};
 use moonquake_witness::{Region, classify, fill};
@@ -34,6 +35,8 @@ pub(crate) struct Access {
 pub(crate) struct Buffers {
     regions: BTreeMap<String, Region>,
     pub(crate) staging: Staging,
+    /// Where the objects of a batch lie in a named buffer that one was read into: first byte and length.
+    layouts: BTreeMap<String, Vec<(u64, u64)>>,
     pending: Vec<Access>,
     pending_bindings: Vec<(String, Range)>,
 }
@@ -87,6 +90,21 @@ impl Buffers {
     pub(crate) fn size_of(&self, name: &str) -> Option<u64> {
         self.regions.get(name).map(Region::size)
     }
+
+    /// Notes where the objects of a batch read lie; anything else leaves one object in the buffer.
+    pub(crate) fn lay_out(&mut self, key: &BufferKey, wanted: &[Move]) {
+        let BufferKey::Named(name) = key else { return };
+        let places = wanted.iter().filter(|wanted| !wanted.write);
+        let places: Vec<(u64, u64)> = places.map(|wanted| (wanted.at, wanted.replica.size)).collect();
+        self.layouts.insert(name.clone(), places);
+    }
+
+    /// An operation begins that uses the buffer for one object.
+    pub(crate) fn lay_plain(&mut self, key: &BufferKey) {
+        if let BufferKey::Named(name) = key {
+            self.layouts.remove(name);
+        }
+    }
 }
 
 impl<P: Ports> Stage<'_, P> {
@@ -96,8 +114,23 @@ impl<P: Ports> Stage<'_, P> {
         classify(&bytes, &self.patterns)
     }
 
+    /// What one object in a buffer is: patterns count from its own first byte.
+    pub(crate) fn content_at(&mut self, key: &BufferKey, (at, size): (u64, u64)) -> Content {
+        let bytes = self.buffers.read(key, at, size);
+        classify(&bytes, &self.patterns)
+    }
+
     /// What a named buffer or range holds now.
     pub(crate) fn content_of_name(&mut self, name: &str) -> Staged<Option<Content>> {
+        let key = BufferKey::Named(name.to_owned());
+        if let Some(places) = self.buffers.layouts.get(name).filter(|places| !places.is_empty()) {
+            let places = places.clone();
+            let contents: Vec<Content> = places
+                .into_iter()
+                .map(|place| self.content_at(&key, place))
+                .collect();
+            return Ok(Content::joined(&contents));
+        }
         if let Some(bytes) = self.buffers.named(name) {
             return Ok(Some(classify(&bytes, &self.patterns)));
         }
@@ -111,12 +144,19 @@ impl<P: Ports> Stage<'_, P> {
         Ok(Some(classify(&bytes, &self.patterns)))
     }
 
-    /// Binds the names of a step to ranges that it was given, in the master's order.
-    pub(crate) fn bind(&mut self, step: usize, repetition: u32, ranges: &[Range]) {
+    /// Binds the names of a step to ranges that it was given, in the master's order: `None` stands for a name whose range
+    /// never comes into being.
+    pub(crate) fn bind(&mut self, step: usize, repetition: u32, ranges: &[Option<&Range>]) {
         let Some(What::Do(action)) = self.plan.steps.get(step).map(|step| &step.what) else {
             return;
         };
-        for (name, range) in action.bind.iter().zip(ranges) {
+        // In a batch each key has its own names, so that one which is refused leaves the others' in place.
+        for (name, range) in action
+            .bind
+            .iter()
+            .zip(ranges)
+            .filter_map(|(name, range)| Some((name, (*range)?)))
+        {
             let name = Do::repeated(name, repetition);
             // A request that is handled twice hands out two ranges; the name is that of the first answer, which is the one
             // that its client hears.
@@ -177,7 +217,7 @@ impl<P: Ports> Stage<'_, P> {
         let (actor, op, write) = (transfer.actor.clone(), transfer.op, transfer.write);
         let mut seen = Vec::new();
         if let Some(name) = transfer.buffer_name().filter(|name| self.watched(name)) {
-            seen.push((name, !write, from, to));
+            seen.push((name, !write, transfer.buffer_at + from, transfer.buffer_at + to));
         }
         // A transfer that outlived its operation reaches memory that is not its own any more, watched or not.
         if let BufferKey::Staging(operation) = &transfer.buffer

@@ -4,10 +4,20 @@ use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
-use moonquake_client::{Call, Happened, MoveFailure, Operation, Outcome, PutSession, RpcFailure, Want};
+use moonquake_client::{
+    Call, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutSession, RpcFailure, Want, memory_of,
+};
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
 use moonquake_scenario::{Do, Verb};
+
+/// What a read has brought.
+enum Brought {
+    Nothing,
+    One(Content),
+    /// Each key of a batch that went well.
+    Many(Vec<(String, Content)>),
+}
 
 /// What an operation does next, once its actor can act.
 #[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
@@ -29,7 +39,8 @@ pub(crate) struct Running {
     pub(crate) pending: Option<Pending>,
     /// The message it waits for, with its own clocks when that was sent.
     pub(crate) call: Option<(u64, Clocks)>,
-    pub(crate) transfer: Option<u64>,
+    /// The transfers of a batch that it waits for, each with how it ended.
+    pub(crate) wave: Vec<(Option<u64>, Option<Moved>)>,
     /// Transfers that its limit gave up and that still run.
     pub(crate) given_up: Vec<u64>,
     pub(crate) buffer: BufferKey,
@@ -60,7 +71,7 @@ impl<P: Ports> Stage<'_, P> {
             machine,
             pending: Some(Pending::Begin),
             call: None,
-            transfer: None,
+            wave: Vec::new(),
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
             size,
@@ -110,11 +121,12 @@ impl<P: Ports> Stage<'_, P> {
         match want {
             Want::Call(call) => self.before_call(id, call),
             Want::Move(wanted) => {
-                if self.submit(id, &wanted)? {
+                if self.submit(id, &wanted)?.is_some() {
                     return Ok(());
                 }
                 self.tell(id, Happened::Moved(Err(MoveFailure::Closed)))
             }
+            Want::Moves(wanted) => self.submit_all(id, &wanted),
             Want::FenceThen(then) => {
                 let running = self.running.get_mut(&id);
                 for transfer in running
@@ -128,6 +140,73 @@ impl<P: Ports> Stage<'_, P> {
                 self.want(id, *then)
             }
             Want::Done(outcome) => self.finish(id, &outcome),
+        }
+    }
+
+    /// Submits the transfers of a batch before any of them moves.
+    fn submit_all(&mut self, id: u64, wanted: &[Move]) -> Staged<()> {
+        let mut wave = Vec::new();
+        let end = wanted.iter().map(|wanted| wanted.at + wanted.replica.size).max();
+        let staged = |running: &Running| matches!(running.buffer, BufferKey::Staging(_));
+        if self.running.get(&id).is_some_and(staged) {
+            // All of it at once: a block that must grow would move away from under the first of them.
+            self.take_staging(id, end.unwrap_or(0));
+        }
+        for wanted in wanted {
+            wave.push((self.submit(id, wanted)?, None));
+        }
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        let (actor, buffer) = (running.actor.clone(), running.buffer.clone());
+        running.wave = wave;
+        let now = self.clocks(&actor);
+        self.buffers.lay_out(&buffer, wanted);
+        if let Some(running) = self.running.get_mut(&id) {
+            for (_, ended) in running.wave.iter_mut().filter(|(transfer, _)| transfer.is_none()) {
+                *ended = Some(Moved {
+                    result: Err(MoveFailure::Closed),
+                    at: now,
+                });
+            }
+        }
+        self.wave_over(id)
+    }
+
+    /// A transfer of an operation ended or was given up.
+    pub(crate) fn moved(&mut self, id: u64, transfer: u64, result: Result<(), MoveFailure>) -> Staged<()> {
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let at = self.clocks(&actor);
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        match running
+            .wave
+            .iter_mut()
+            .find(|(other, _)| *other == Some(transfer))
+        {
+            None => self.tell(id, Happened::Moved(result)),
+            Some((_, ended)) => {
+                *ended = Some(Moved { result, at });
+                self.wave_over(id)
+            }
+        }
+    }
+
+    /// Tells an operation of its batch of transfers once the last one is over.
+    fn wave_over(&mut self, id: u64) -> Staged<()> {
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        let ended: Option<Vec<Moved>> = running.wave.iter().map(|(_, ended)| *ended).collect();
+        match ended {
+            Some(all) => {
+                running.wave.clear();
+                self.tell(id, Happened::MovedAll(all))
+            }
+            None => Ok(()),
         }
     }
 
@@ -198,7 +277,15 @@ impl<P: Ports> Stage<'_, P> {
         };
         let opened = running.machine.opened();
         let granted = running.machine.granted().to_vec();
-        let (actor, size) = (running.actor.clone(), running.size);
+        let attempts = running.machine.attempts();
+        if let Some(task) = running.machine.task() {
+            self.tasks.insert(step, task);
+        }
+        let size_bytes = granted
+            .first()
+            .and_then(memory_of)
+            .map_or(running.size, |buffer| buffer.size);
+        let actor = running.actor.clone();
         let key = action
             .key
             .as_deref()
@@ -210,16 +297,18 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(session) = opened {
             actor.get_sessions.insert(step, session);
         }
-        if let Some(first) = granted.first() {
-            actor.attempts.insert(key.clone(), (step, first.id));
-            actor.put_sessions.insert(
-                step,
-                PutSession {
-                    key,
-                    granted,
-                    size_bytes: size,
-                },
-            );
+        for (key, granted) in attempts {
+            if let Some(first) = granted.first() {
+                actor.attempts.insert(key, (step, first.id));
+            }
+        }
+        if !granted.is_empty() {
+            let session = PutSession {
+                key,
+                granted,
+                size_bytes,
+            };
+            actor.put_sessions.insert(step, session);
         }
     }
 
@@ -236,6 +325,22 @@ impl<P: Ports> Stage<'_, P> {
             self.witness_staging(&running.actor);
         }
         let Some(op) = running.op else { return Ok(()) };
+        let content = match content {
+            Brought::Nothing => None,
+            Brought::One(content) => Some(content),
+            Brought::Many(entries) => {
+                let whole = Content::joined(entries.iter().map(|(_, content)| content));
+                for (key, content) in entries {
+                    self.note(
+                        &running.actor,
+                        Observer::Timeline,
+                        Some(op),
+                        Kind::Brought { key, content },
+                    );
+                }
+                whole
+            }
+        };
         let entries = match outcome {
             Outcome::Batch(entries) => entries.iter().map(Outcome::to_string).collect(),
             _ => Vec::new(),
@@ -255,13 +360,31 @@ impl<P: Ports> Stage<'_, P> {
         self.ended(&running.actor, op, ended)
     }
 
-    fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Option<Content> {
-        let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize))?;
-        let moonquake_scenario::What::Do(action) = &step.what else {
-            return None;
+    /// What a read has brought: the bytes of the object, or those of each entry of a batch that went well.
+    fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Brought {
+        let action = running
+            .op
+            .and_then(|op| Some((op, &self.plan.steps.get(op.step as usize)?.what)));
+        let Some((op, moonquake_scenario::What::Do(action))) = action else {
+            return Brought::Nothing;
         };
-        let reads = matches!(action.verb, Verb::Get | Verb::GetRead) && *outcome == Outcome::Ok;
-        reads.then(|| self.content_of(&running.buffer, running.size))
+        match (action.verb, outcome) {
+            (Verb::Get | Verb::GetRead, Outcome::Ok) => {
+                Brought::One(self.content_of(&running.buffer, running.size))
+            }
+            (Verb::BatchGet, Outcome::Batch(outcomes)) => {
+                let places = running.machine.places();
+                let mut brought = Vec::new();
+                for ((key, place), outcome) in action.keys.iter().zip(places).zip(outcomes) {
+                    if let (Some(place), Outcome::Ok) = (place, outcome) {
+                        let content = self.content_at(&running.buffer, place);
+                        brought.push((Do::repeated(key, op.repetition), content));
+                    }
+                }
+                Brought::Many(brought)
+            }
+            _ => Brought::Nothing,
+        }
     }
 
     /// Every operation of an actor that is gone ends without a result.

@@ -2,11 +2,14 @@
 
 use crate::memory::BufferKey;
 use crate::ports::Ports;
-use crate::rpcs::{Words, replicate};
+use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
-use moonquake_client::{Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession, Single};
+use moonquake_client::{
+    BatchGet, BatchPut, ClientConfig, Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession, Single,
+};
 use moonquake_protocol::Rpc;
-use moonquake_scenario::{Do, Verb};
+use moonquake_scenario::{ArgValue, Do, Verb};
+use std::collections::BTreeMap;
 
 /// An operation that is ready to begin.
 pub(crate) struct Prepared {
@@ -25,100 +28,122 @@ impl<P: Ports> Stage<'_, P> {
             .as_deref()
             .map(|key| Do::repeated(key, repetition))
             .unwrap_or_default();
-        let size = action.size_bytes.unwrap_or(0);
+        let keys = action.keys.iter();
+        let keys: Vec<String> = keys.map(|key| Do::repeated(key, repetition)).collect();
         let actor = self
             .actors
             .get(who)
             .ok_or_else(|| format!("{who} is not on the stage"))?;
-        let config = actor.config.clone();
+        let mut config = actor.config.clone();
+        config.tenant_id = tenant(action).unwrap_or(config.tenant_id);
+        let cast = Cast {
+            plan: self.plan,
+            actors: &self.actors,
+            tasks: &self.tasks,
+        };
         let named = |name: &Option<String>| {
             name.as_deref()
                 .map(|name| BufferKey::Named(Do::repeated(name, repetition)))
         };
-        let pattern = action.written_pattern().map(str::to_owned);
-        let plain = |machine: Box<dyn Operation>| Prepared {
+        let write = |machine: Box<dyn Operation>, size| Prepared {
             machine,
-            buffer: None,
+            buffer: named(&action.from),
+            size,
+            fill: action.written_pattern().map(str::to_owned),
+        };
+        let read = |machine: Box<dyn Operation>| Prepared {
+            machine,
+            buffer: named(&action.into),
             size: 0,
             fill: None,
         };
+        let plain = |machine: Box<dyn Operation>, size| Prepared {
+            machine,
+            buffer: None,
+            size,
+            fill: None,
+        };
+        let size = action.size_bytes.unwrap_or(0);
         Ok(match action.verb {
-            Verb::Put | Verb::Upsert => {
-                let kind = if action.verb == Verb::Put {
-                    PutKind::Put
-                } else {
-                    PutKind::Upsert
-                };
-                let machine = Box::new(Put::new(config, kind, key, size, replicate(action)));
-                Prepared {
-                    machine,
-                    buffer: named(&action.from),
-                    size,
-                    fill: pattern,
-                }
+            Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert => {
+                write(whole_write(action, config, &cast, (key, keys)), size)
             }
-            Verb::Get => {
-                let machine = Box::new(Get::new(config, key));
-                Prepared {
-                    machine,
-                    buffer: named(&action.into),
-                    size: 0,
-                    fill: None,
-                }
+            Verb::Get => read(Box::new(Get::new(config, key))),
+            Verb::BatchGet => {
+                let wish = action.args.get("prefer_alloc_in_same_node");
+                let same_node = wish == Some(&ArgValue::Bool(true));
+                read(Box::new(BatchGet::new(config, keys, same_node)))
             }
-            Verb::GetStart => plain(Box::new(GetStart::new(config, key))),
+            Verb::GetStart => plain(Box::new(GetStart::new(config, key)), 0),
             Verb::GetRead => {
-                let sessions = &actor.get_sessions;
-                let session = match action.use_step {
-                    Some(step) => sessions.get(&step),
-                    None => sessions.values().next_back(),
-                };
-                let session = session.cloned().ok_or("the session was never opened")?;
-                let machine = Box::new(ReadSession::new(config, session));
-                Prepared {
-                    machine,
-                    buffer: named(&action.into),
-                    size: 0,
-                    fill: None,
-                }
+                let session = kept(&actor.get_sessions, action.use_step);
+                let session = session.ok_or("the session was never opened")?;
+                read(Box::new(ReadSession::new(config, session)))
             }
             Verb::PutWrite => {
-                let sessions = &actor.put_sessions;
-                let session = match action.use_step {
-                    Some(step) => sessions.get(&step),
-                    None => sessions.values().next_back(),
-                };
-                let session = session.cloned().ok_or("the put was never started")?;
+                let session = kept(&actor.put_sessions, action.use_step);
+                let session = session.ok_or("nothing was handed out that could be written")?;
                 let size = session.size_bytes;
-                let machine = Box::new(PutWrite::new(config, session));
-                Prepared {
-                    machine,
-                    buffer: named(&action.from),
-                    size,
-                    fill: pattern,
-                }
+                write(Box::new(PutWrite::new(config, session)), size)
             }
-            Verb::Close => plain(Box::new(self.close_machine(who))),
+            Verb::Close => plain(Box::new(self.close_machine(who)), 0),
             _ => {
-                let fence = self.fence_of(action, who, &key);
-                let request = Words::of(action, actor, key).request()?;
-                Prepared {
-                    machine: Box::new(Single::new(request, fence)),
-                    buffer: None,
-                    size,
-                    fill: None,
-                }
+                let fence = self.fence_of(action, who, (&key, &keys));
+                let request = Words::of(action, actor, cast, (key, keys)).request()?;
+                plain(Box::new(Single::new(request, fence)), size)
             }
         })
     }
 
-    /// The attempt that a PutEnd or PutRevoke of this client means: its latest of the key.
-    fn fence_of(&self, action: &Do, who: &str, key: &str) -> Option<u64> {
+    /// The attempt that a PutEnd or PutRevoke of this client means: its latest of the key. A batch means one only if it
+    /// names one key.
+    fn fence_of(&self, action: &Do, who: &str, (key, keys): (&str, &[String])) -> Option<u64> {
         let ends = matches!(
             action.verb,
-            Verb::Rpc(Rpc::PutEnd | Rpc::PutRevoke | Rpc::UpsertEnd | Rpc::UpsertRevoke)
+            Verb::Rpc(
+                Rpc::PutEnd
+                    | Rpc::PutRevoke
+                    | Rpc::UpsertEnd
+                    | Rpc::UpsertRevoke
+                    | Rpc::BatchPutEnd
+                    | Rpc::BatchPutRevoke
+                    | Rpc::BatchUpsertEnd
+                    | Rpc::BatchUpsertRevoke
+            )
         );
         let attempts = &self.actors.get(who).filter(|_| ends)?.attempts;
+        let key = match keys {
+            [] => key,
+            [one] => one.as_str(),
+            _ => return None,
+        };
         attempts.get(key).map(|(_, replica)| *replica)
+    }
+}
+
+/// What a step has kept, or the client's latest.
+fn kept<T: Clone>(sessions: &BTreeMap<usize, T>, step: Option<usize>) -> Option<T> {
+    match step {
+        Some(step) => sessions.get(&step).cloned(),
+        None => sessions.values().next_back().cloned(),
+    }
+}
+
+/// The machine of a put or upsert, of one key or many.
+fn whole_write(
+    action: &Do,
+    config: ClientConfig,
+    cast: &Cast<'_>,
+    (key, keys): (String, Vec<String>),
+) -> Box<dyn Operation> {
+    let size = action.size_bytes.unwrap_or(0);
+    let kind = match action.verb {
+        Verb::Put | Verb::BatchPut => PutKind::Put,
+        _ => PutKind::Upsert,
+    };
+    let replicate = replicate(action, cast);
+    match action.verb {
+        Verb::Put | Verb::Upsert => Box::new(Put::new(config, kind, key, size, replicate)),
+        _ => Box::new(BatchPut::new(config, kind, keys, size, replicate)),
     }
 }

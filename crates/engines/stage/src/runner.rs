@@ -309,6 +309,9 @@ impl<P: Ports> Stage<'_, P> {
                     prepared.buffer.clone(),
                     prepared.size,
                 )?;
+                if let Some(buffer) = &prepared.buffer {
+                    self.buffers.lay_plain(buffer);
+                }
                 if let Some(pattern) = prepared.fill {
                     let buffer = prepared.buffer.unwrap_or(BufferKey::Staging(id));
                     if matches!(buffer, BufferKey::Staging(_)) {

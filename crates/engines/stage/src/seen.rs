@@ -2,33 +2,66 @@
 
 use crate::ports::{OwnerEvent, Ports, Seen};
 use crate::state::{Stage, Staged};
-use moonquake_client::{Outcome, memory_of};
+use moonquake_client::{Outcome, granted_by, memory_of};
 use moonquake_evidence::{Kind, Leg, Observer, Op, Range};
 use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
 
 /// The key a request names; those of a batch joined by commas.
 pub(crate) fn key_of(request: &Request) -> Option<String> {
-    Some(match request {
+    match request {
         Request::ExistKey { key, .. }
         | Request::GetReplicaList { key, .. }
         | Request::PutStart { key, .. }
         | Request::PutRevoke { key, .. }
         | Request::UpsertStart { key, .. }
         | Request::UpsertRevoke { key, .. }
-        | Request::Remove { key, .. } => key.clone(),
+        | Request::Remove { key, .. }
+        | Request::EvictDiskReplica { key, .. }
+        | Request::PromotionAllocStart { key, .. }
+        | Request::NotifyPromotionSuccess { key, .. }
+        | Request::NotifyPromotionFailure { key, .. } => Some(key.clone()),
         Request::PutEnd { object_meta, .. } | Request::UpsertEnd { object_meta, .. } => {
-            object_meta.key.clone()
+            Some(object_meta.key.clone())
         }
+        other => copied_key(other).or_else(|| keys_of(other).map(|keys| keys.join(","))),
+    }
+}
+
+/// The key of a copy, a move or a task for one.
+fn copied_key(request: &Request) -> Option<String> {
+    match request {
+        Request::CopyStart { key, .. }
+        | Request::CopyEnd { key, .. }
+        | Request::CopyRevoke { key, .. }
+        | Request::MoveStart { key, .. }
+        | Request::MoveEnd { key, .. }
+        | Request::MoveRevoke { key, .. }
+        | Request::DynamicReplicaCopyStart { key, .. }
+        | Request::DynamicReplicaCopyEnd { key, .. }
+        | Request::DynamicReplicaCopyRevoke { key, .. }
+        | Request::CreateCopyTask { key, .. }
+        | Request::CreateMoveTask { key, .. } => Some(key.clone()),
+        _ => None,
+    }
+}
+
+/// The keys of a batch.
+fn keys_of(request: &Request) -> Option<Vec<&str>> {
+    Some(match request {
         Request::BatchExistKey { keys, .. }
         | Request::BatchGetReplicaList { keys, .. }
         | Request::BatchPutStart { keys, .. }
         | Request::BatchPutRevoke { keys, .. }
-        | Request::BatchRemove { keys, .. } => keys.join(","),
-        Request::BatchPutEnd { object_metas, .. } => object_metas
-            .iter()
-            .map(|meta| meta.key.as_str())
-            .collect::<Vec<_>>()
-            .join(","),
+        | Request::BatchUpsertStart { keys, .. }
+        | Request::BatchUpsertRevoke { keys, .. }
+        | Request::BatchRemove { keys, .. }
+        | Request::BatchEvictDiskReplica { keys, .. }
+        | Request::BatchReplicaClear {
+            object_keys: keys, ..
+        } => keys.iter().map(String::as_str).collect(),
+        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
+            object_metas.iter().map(|meta| meta.key.as_str()).collect()
+        }
         _ => return None,
     })
 }
@@ -38,29 +71,30 @@ fn code_of(answer: &Result<Response, String>) -> String {
     match answer {
         Err(text) => format!("RPC error: {text}"),
         Ok(response) => match Outcome::of(response) {
-            Some(Outcome::Batch(entries)) => entries
+            Outcome::Batch(entries) => entries
                 .iter()
                 .map(Outcome::to_string)
                 .collect::<Vec<_>>()
                 .join(","),
-            Some(Outcome::Bool(value)) => value.to_string(),
-            Some(outcome) => outcome.to_string(),
-            None => "ok".to_owned(),
+            outcome => outcome.to_string(),
         },
     }
 }
 
-fn replicas_of(response: &Response) -> Vec<&ReplicaDescriptor> {
+/// The replicas that an answer tells of, those of each entry of a batch by themselves. Of a copy or move only what it
+/// hands out.
+fn replicas_of(response: &Response) -> Vec<Vec<&ReplicaDescriptor>> {
     match response {
-        Response::PutStart(Ok(replicas)) | Response::UpsertStart(Ok(replicas)) => replicas.iter().collect(),
-        Response::GetReplicaList(Ok(answer)) => answer.replicas.iter().collect(),
-        Response::BatchPutStart(results) => results.iter().flatten().flatten().collect(),
+        Response::GetReplicaList(Ok(answer)) => vec![answer.replicas.iter().collect()],
+        Response::BatchPutStart(results) | Response::BatchUpsertStart(results) => results
+            .iter()
+            .map(|result| result.iter().flatten().collect())
+            .collect(),
         Response::BatchGetReplicaList(results) => results
             .iter()
-            .flatten()
-            .flat_map(|answer| &answer.replicas)
+            .map(|result| result.iter().flat_map(|answer| &answer.replicas).collect())
             .collect(),
-        _ => Vec::new(),
+        other => vec![granted_by(other)],
     }
 }
 
@@ -85,12 +119,12 @@ impl<P: Ports> Stage<'_, P> {
         })
     }
 
-    fn ranges_of(&self, response: &Response) -> Vec<Range> {
-        replicas_of(response)
-            .into_iter()
-            .filter_map(memory_of)
-            .filter_map(|b| self.range_of(b))
-            .collect()
+    fn ranges_of(&self, response: &Response) -> Vec<Vec<Range>> {
+        let of_entry = |replicas: Vec<&ReplicaDescriptor>| {
+            let buffers = replicas.into_iter().filter_map(memory_of);
+            buffers.filter_map(|buffer| self.range_of(buffer)).collect()
+        };
+        replicas_of(response).into_iter().map(of_entry).collect()
     }
 
     /// Writes frames to the evidence. Background pings that are simply answered leave one line, their handling.
@@ -105,12 +139,17 @@ impl<P: Ports> Stage<'_, P> {
                 continue;
             }
             let response = frame.answer.as_ref().and_then(|answer| answer.as_ref().ok());
-            let ranges = response
+            let entries = response
                 .map(|response| self.ranges_of(response))
                 .unwrap_or_default();
             if frame.leg == Leg::RequestHandled {
-                self.handled(op, &frame.request, &ranges);
+                self.handled(op, &frame.request, &entries);
             }
+            let shares = match entries.as_slice() {
+                [] | [_] => Vec::new(),
+                many => many.iter().map(|ranges| ranges.len() as u32).collect(),
+            };
+            let ranges = entries.into_iter().flatten().collect();
             let kind = Kind::Frame {
                 message: frame.message,
                 leg: frame.leg,
@@ -118,6 +157,7 @@ impl<P: Ports> Stage<'_, P> {
                 key: key_of(&frame.request),
                 code: frame.answer.as_ref().map(code_of),
                 ranges,
+                shares,
                 lease_ms: response.and_then(lease_of),
             };
             self.note(&actor, Observer::Link, op, kind);
@@ -127,17 +167,33 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// Notes the instant of a step's first handled request, and binds the names of its ranges.
-    fn handled(&mut self, op: Option<Op>, request: &Request, ranges: &[Range]) {
+    fn handled(&mut self, op: Option<Op>, request: &Request, entries: &[Vec<Range>]) {
         let Some(op) = op else { return };
         let now = self.now;
         let step = op.step as usize;
         if let Some(record) = self.steps.get_mut(step) {
             record.handled_at.get_or_insert(now);
         }
-        let grants = matches!(request, Request::PutStart { .. } | Request::UpsertStart { .. });
-        if grants && !ranges.is_empty() {
-            self.bind(step, op.repetition, ranges);
+        if !request.rpc().hands_out_memory() {
+            return;
         }
+        let names = self
+            .plan
+            .steps
+            .get(step)
+            .and_then(|step| step.operation())
+            .map_or(0, |action| action.bind.len());
+        // The names of a batch are shared out evenly among its keys.
+        let each = names / entries.len().max(1);
+        let of_entry = |ranges: &'_ Vec<Range>| {
+            let count = if entries.len() > 1 { each } else { ranges.len() };
+            (0..count)
+                .map(|index| ranges.get(index).cloned())
+                .collect::<Vec<_>>()
+        };
+        let ranges: Vec<Option<Range>> = entries.iter().flat_map(of_entry).collect();
+        let ranges: Vec<Option<&Range>> = ranges.iter().map(Option::as_ref).collect();
+        self.bind(step, op.repetition, &ranges);
     }
 
     /// Writes the owners' log to the evidence, and what the witness saw of it.
@@ -155,6 +211,8 @@ impl<P: Ports> Stage<'_, P> {
                 transfer.size,
             );
             let (buffer, block) = (transfer.buffer_name(), transfer.block);
+            // In a named buffer of a batch the objects lie one behind the other.
+            let named_at = buffer.as_ref().map_or(0, |_| transfer.buffer_at);
             let kind = match seen.event {
                 OwnerEvent::Opened { write, offset, size } => Kind::TransferOpened {
                     transfer: id,
@@ -179,8 +237,8 @@ impl<P: Ports> Stage<'_, P> {
                             offset: at + from,
                             size: to - from,
                         },
-                        from,
-                        to,
+                        from: named_at + from,
+                        to: named_at + to,
                         first_part: part(from),
                         last_part: part(to.saturating_sub(1)),
                         parts: part(size.saturating_sub(1)),

@@ -83,6 +83,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         comebacks: Vec::new(),
         buffers: Buffers::default(),
         bound: BTreeMap::new(),
+        tasks: BTreeMap::new(),
         steps: vec![StepRecord::default(); plan.steps.len()],
         fault: FaultState::new(plan, options),
         patterns: plan.patterns(),

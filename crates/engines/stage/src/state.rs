@@ -10,6 +10,7 @@ use crate::runner::Repeater;
 use crate::transfers::Transfer;
 use moonquake_clock::{Clocks, Domain, MonotonicNs, RealtimeNs, Span};
 use moonquake_evidence::{Kind, Log, Observer, Op, Range};
+use moonquake_protocol::Uuid;
 use moonquake_scenario::{EngineError, Moment, Plan, RunOptions};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;
@@ -66,6 +67,8 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) comebacks: Vec<(Span, String)>,
     pub(crate) buffers: Buffers,
     pub(crate) bound: BTreeMap<String, Range>,
+    /// The tasks that steps have created.
+    pub(crate) tasks: BTreeMap<usize, Uuid>,
     pub(crate) steps: Vec<StepRecord>,
     pub(crate) fault: FaultState,
     pub(crate) patterns: Vec<String>,

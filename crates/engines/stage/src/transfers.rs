@@ -3,7 +3,7 @@
 use crate::memory::BufferKey;
 use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
-use moonquake_client::{Happened, Move, MoveFailure};
+use moonquake_client::{Move, MoveFailure};
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Block, Op};
 use moonquake_faults::PhaseId;
@@ -26,6 +26,8 @@ pub(crate) struct Transfer {
     pub(crate) buffer: BufferKey,
     /// Where in its client's staging memory its bytes lie, if they lie there.
     pub(crate) block: Option<Block>,
+    /// The byte of the buffer that goes with the first byte of the range.
+    pub(crate) buffer_at: u64,
     pub(crate) part: PhaseId,
     pub(crate) done: PhaseId,
     pub(crate) opened: bool,
@@ -60,13 +62,13 @@ pub(crate) fn duration(bytes: u64, rate: u64) -> Span {
 }
 
 impl<P: Ports> Stage<'_, P> {
-    /// Submits a transfer for an operation. False if its range lies in no segment of this world.
-    pub(crate) fn submit(&mut self, running: u64, wanted: &Move) -> Staged<bool> {
+    /// Submits a transfer for an operation. None if its range lies in no segment of this world.
+    pub(crate) fn submit(&mut self, running: u64, wanted: &Move) -> Staged<Option<u64>> {
         let Some(range) = self.range_of(&wanted.replica) else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(operation) = self.running.get(&running) else {
-            return Ok(false);
+            return Ok(None);
         };
         let (actor, op, buffer, rate) = (
             operation.actor.clone(),
@@ -76,15 +78,16 @@ impl<P: Ports> Stage<'_, P> {
         );
         let block = match buffer {
             BufferKey::Named(ref name) => {
-                self.buffers.grow(name, range.size);
-                self.note_reuse(&actor, op, name, (0, range.size));
+                let (from, to) = (wanted.at, wanted.at + range.size);
+                self.buffers.grow(name, to);
+                self.note_reuse(&actor, op, name, (from, to));
                 None
             }
             BufferKey::Staging(operation) => {
-                self.take_staging(operation, range.size);
+                self.take_staging(operation, wanted.at + range.size);
                 self.buffers.staging.block(operation).map(|block| Block {
-                    from: block.from,
-                    to: block.from.saturating_add(range.size),
+                    from: block.from.saturating_add(wanted.at),
+                    to: block.from.saturating_add(wanted.at + range.size),
                 })
             }
         };
@@ -103,6 +106,7 @@ impl<P: Ports> Stage<'_, P> {
             size: range.size,
             buffer,
             block,
+            buffer_at: wanted.at,
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -117,14 +121,11 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(rate) = rate {
             transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
         }
-        if let Some(operation) = self.running.get_mut(&running) {
-            operation.transfer = Some(id);
-            if !wanted.write {
-                operation.size = transfer.size;
-            }
+        if let Some(operation) = self.running.get_mut(&running).filter(|_| !wanted.write) {
+            operation.size = wanted.at + transfer.size;
         }
         self.transfers.insert(id, transfer);
-        Ok(true)
+        Ok(Some(id))
     }
 
     /// Whether bytes of a transfer can move now.
@@ -170,12 +171,13 @@ impl<P: Ports> Stage<'_, P> {
         }
         let (from, len) = (transfer.moved, transfer.next_part(chunk));
         let (write, buffer, owner) = (transfer.write, transfer.buffer.clone(), transfer.owner.clone());
+        let at = transfer.buffer_at;
         let there = if write {
-            let bytes = self.buffers.read(&buffer, from, len);
+            let bytes = self.buffers.read(&buffer, at + from, len);
             self.ports.write_part(id, &bytes)?
         } else {
             match self.ports.read_part(id, len)? {
-                Some(bytes) => self.buffers.write(&buffer, from, &bytes),
+                Some(bytes) => self.buffers.write(&buffer, at + from, &bytes),
                 None => false,
             }
         };
@@ -249,12 +251,9 @@ impl<P: Ports> Stage<'_, P> {
         }
         // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
         let waiter = self.retire(id);
-        if let Some(operation) = waiter.and_then(|running| self.running.get_mut(&running)) {
-            operation.transfer = None;
-        }
         self.network_phase(phase, &actor, op, None, Some(id))?;
         self.actor_phase(phase, &actor, op, None, Some(id))?;
-        waiter.map_or(Ok(()), |running| self.tell(running, Happened::Moved(Ok(()))))
+        waiter.map_or(Ok(()), |running| self.moved(running, id, Ok(())))
     }
 
     /// Ends a transfer where it is and tells its operation.
@@ -287,10 +286,7 @@ impl<P: Ports> Stage<'_, P> {
         let Some(running) = self.retire(id) else {
             return Ok(());
         };
-        if let Some(operation) = self.running.get_mut(&running) {
-            operation.transfer = None;
-        }
-        self.tell(running, Happened::Moved(result))
+        self.moved(running, id, result)
     }
 
     /// The client's limit for a transfer is over: the operation goes on without it, the transfer does not stop.
@@ -299,10 +295,9 @@ impl<P: Ports> Stage<'_, P> {
             transfer.waiter = None;
         }
         if let Some(operation) = self.running.get_mut(&running) {
-            operation.transfer = None;
             operation.given_up.push(id);
         }
-        self.tell(running, Happened::Moved(Err(MoveFailure::Limit)))
+        self.moved(running, id, Err(MoveFailure::Limit))
     }
 
     /// Ends every transfer of a client that is gone.

@@ -9,11 +9,13 @@
 //!   `crash-is-bounded`.
 //!
 //! A round certainly sweeps when more than the release timeout has passed since the last round that can have swept.
-//! Segments that left, and a master that started anew, take their bytes along. Runs that copy, move, promote or offload
-//! replicas are not judged.
+//! The targets of a copy count like an unfinished write, the source of a move that has ended like a quarantined one.
+//! Segments that left, and a master that started anew, take their bytes along. Runs that promote or offload replicas, or
+//! clear them one by one, are not judged.
 
 use super::Judged;
 use crate::attempts::{Attempt, Attempts, Fate};
+use crate::copies::{Copy, was_away};
 use crate::rpc::{self, Family};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Change, Kind, Leg, Observer, Range, State};
@@ -94,27 +96,105 @@ fn account(
         if attempt.start > pos || attempt.lost_at(pos) {
             continue;
         }
-        let bytes: u64 = attempt
-            .ranges
-            .iter()
-            .filter(|range| !live.contains(range) && state.segments.contains_key(&range.segment))
-            .map(|range| range.size)
-            .fold(0, u64::saturating_add);
+        let bytes = hidden(attempt.places_at(pos), &live, state);
+        for (taken, range) in attempt.moved.iter().filter(|(at, _)| *at < pos) {
+            let bytes = hidden([range], &live, state);
+            account.add(moved_source(view, range, *taken, clock, sweeps, pos), bytes);
+        }
         match standing(view, attempt, clock, sweeps, pos) {
-            Standing::Surely => {
-                account.lower = account.lower.saturating_add(bytes);
-                account.upper = account.upper.saturating_add(bytes);
-            }
-            Standing::Maybe => account.upper = account.upper.saturating_add(bytes),
             Standing::Overdue => {
-                // Still in quarantine, as far as anybody can see: accounted for, and late.
-                account.upper = account.upper.saturating_add(bytes);
+                account.add(Standing::Overdue, bytes);
                 account.overdue.push((index, bytes));
             }
+            other => account.add(other, bytes),
+        }
+    }
+    for copy in attempts.copies.all.iter().filter(|copy| copy.is_open_at(pos)) {
+        let bytes = hidden(&copy.targets, &live, state);
+        account.add(
+            copy_targets(view, attempts, copy, clock, sweeps, (pos, state)),
+            bytes,
+        );
+    }
+    account
+}
+
+impl Account {
+    fn add(&mut self, standing: Standing, bytes: u64) {
+        match standing {
+            Standing::Surely => {
+                self.lower = self.lower.saturating_add(bytes);
+                self.upper = self.upper.saturating_add(bytes);
+            }
+            // Overdue is still in quarantine, as far as anybody can see: accounted for, and late.
+            Standing::Maybe | Standing::Overdue => self.upper = self.upper.saturating_add(bytes),
             Standing::Freed => {}
         }
     }
-    account
+}
+
+/// The bytes of ranges on mounted segments that are not readable.
+fn hidden<'a>(ranges: impl IntoIterator<Item = &'a Range>, live: &[&Range], state: &State) -> u64 {
+    ranges
+        .into_iter()
+        .filter(|range| !live.contains(range) && state.segments.contains_key(&range.segment))
+        .map(|range| range.size)
+        .fold(0, u64::saturating_add)
+}
+
+/// The source of a move that has ended: quarantined from then on.
+fn moved_source(
+    view: &View<'_>,
+    range: &Range,
+    taken: Pos,
+    clock: &MasterClock,
+    sweeps: &[Pos],
+    pos: Pos,
+) -> Standing {
+    if was_away(view, &range.segment, taken, pos) {
+        return Standing::Freed;
+    }
+    let due = clock.at(view, taken) + i128::from(view.plan.world.timeouts.release.ns);
+    until(view, due, clock, sweeps, (taken, pos))
+}
+
+/// The targets of a copy that has not ended. They may go with its source, which upstream lets them outlive.
+fn copy_targets(
+    view: &View<'_>,
+    attempts: &Attempts,
+    copy: &Copy,
+    clock: &MasterClock,
+    sweeps: &[Pos],
+    (pos, state): (Pos, &State),
+) -> Standing {
+    let is_whole = attempts.latest(&copy.key, pos).is_some_and(|attempt| {
+        let there = |range: &Range| state.segments.contains_key(&range.segment);
+        !attempt.lost_at(pos) && attempt.places_at(pos).all(there)
+    });
+    let left = |range: &Range| was_away(view, &range.segment, copy.start, pos);
+    let due = clock.at(view, copy.start) + i128::from(view.plan.world.timeouts.release.ns);
+    match until(view, due, clock, sweeps, (copy.start, pos)) {
+        Standing::Surely if !is_whole || copy.targets.iter().any(left) => Standing::Maybe,
+        other => other,
+    }
+}
+
+/// Kept until an instant, and free from the first round on that certainly swept at it or later.
+fn until(
+    view: &View<'_>,
+    due: i128,
+    clock: &MasterClock,
+    sweeps: &[Pos],
+    (from, pos): (Pos, Pos),
+) -> Standing {
+    let swept = |sweep: &Pos| from < *sweep && *sweep < pos && clock.at(view, *sweep) >= due;
+    if clock.at(view, pos) < due {
+        Standing::Surely
+    } else if sweeps.iter().any(swept) {
+        Standing::Freed
+    } else {
+        Standing::Maybe
+    }
 }
 
 /// Whether the bytes of an attempt that is not readable are still allocated.

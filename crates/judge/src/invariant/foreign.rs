@@ -12,7 +12,7 @@ use crate::outcome;
 use crate::regions::Lanes;
 use crate::rpc;
 use crate::view::{Pos, View};
-use moonquake_evidence::Op;
+use moonquake_evidence::{Content, Op};
 use moonquake_scenario::Verb;
 use std::collections::BTreeSet;
 
@@ -27,21 +27,28 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts, lanes: &Lanes) -> Judg
             continue;
         }
         reads.push(ended.pos);
-        let known: BTreeSet<&str> = keys
-            .iter()
-            .flat_map(|key| patterns(view, attempts, key, ended.pos))
-            .collect();
-        if let Some(foreign) = content.0.iter().find(|run| !known.contains(run.pattern.as_str())) {
-            let key = keys.join(", ");
-            let text = format!(
-                "{} read {key} with success and got {} at [{}, {}), which no completed put of {key} wrote",
-                view.op_name(op),
-                foreign.pattern,
-                foreign.from,
-                foreign.to
-            );
-            failures.push((text, vec![ended.pos]));
-        } else if let Some((text, late)) = overwritten(view, lanes, op, ended.pos) {
+        // A batch is told key by key.
+        let each: Vec<(&str, &Content)> = view.brought(op).collect();
+        let told = if each.is_empty() {
+            vec![(keys.as_slice(), content)]
+        } else {
+            let named = keys.chunks(1).filter_map(|key| {
+                let (_, content) = each.iter().find(|(other, _)| *other == key[0])?;
+                Some((key, *content))
+            });
+            named.collect()
+        };
+        let mut is_foreign = false;
+        for (keys, content) in told {
+            if let Some(text) = foreign(view, attempts, op, keys, content, ended.pos) {
+                failures.push((text, vec![ended.pos]));
+                is_foreign = true;
+            }
+        }
+        if is_foreign {
+            continue;
+        }
+        if let Some((text, late)) = overwritten(view, lanes, op, ended.pos) {
             failures.push((text, vec![late, ended.pos]));
         }
     }
@@ -73,6 +80,33 @@ fn overwritten(view: &View<'_>, lanes: &Lanes, op: Op, end: Pos) -> Option<(Stri
     Some((text, pos))
 }
 
+/// The first bytes of a read that no completed write of its keys wrote, in words.
+fn foreign(
+    view: &View<'_>,
+    attempts: &Attempts,
+    op: Op,
+    keys: &[String],
+    content: &Content,
+    until: Pos,
+) -> Option<String> {
+    let known: BTreeSet<&str> = keys
+        .iter()
+        .flat_map(|key| patterns(view, attempts, key, until))
+        .collect();
+    let foreign = content
+        .0
+        .iter()
+        .find(|run| !known.contains(run.pattern.as_str()))?;
+    let key = keys.join(", ");
+    Some(format!(
+        "{} read {key} with success and got {} at [{}, {}), which no completed put of {key} wrote",
+        view.op_name(op),
+        foreign.pattern,
+        foreign.from,
+        foreign.to
+    ))
+}
+
 /// The keys whose bytes an operation reads.
 fn keys_read(view: &View<'_>, op: Op) -> Vec<String> {
     let keys = |op: Op| view.action(op).map(|action| rpc::keys_of(action, op.repetition));
@@ -98,7 +132,7 @@ fn patterns<'a>(view: &View<'a>, attempts: &Attempts, key: &str, until: Pos) -> 
 fn landed_pattern<'a>(view: &View<'a>, attempt: &Attempt, until: Pos) -> Option<&'a str> {
     let op = attempt.op?;
     if view.transfers_of(op).next().is_some() {
-        return fully_landed(view, op, until).then(|| view.action(op)?.written_pattern())?;
+        return fully_landed(view, op, attempt, until).then(|| view.action(op)?.written_pattern())?;
     }
     let writes = view.runs.keys().copied().filter(|write| {
         let Some(action) = view.action(*write) else {
@@ -108,7 +142,7 @@ fn landed_pattern<'a>(view: &View<'a>, attempt: &Attempt, until: Pos) -> Option<
             && action.who.as_deref() == Some(attempt.client.as_str())
             && writes_into(view, *write, attempt)
     });
-    let landed = writes.filter(|write| fully_landed(view, *write, until));
+    let landed = writes.filter(|write| fully_landed(view, *write, attempt, until));
     landed
         .max_by_key(|write| view.runs.get(write).and_then(|run| run.ended))
         .and_then(|write| view.action(write)?.written_pattern())
@@ -121,11 +155,12 @@ fn writes_into(view: &View<'_>, write: Op, attempt: &Attempt) -> bool {
         .any(|landed| landed.write && landed.pos > attempt.start && attempt.overlaps(landed.range))
 }
 
-/// Whether every transfer that an operation opened for writing had landed to its last part before `until`.
-fn fully_landed(view: &View<'_>, op: Op, until: Pos) -> bool {
+/// Whether every transfer that an operation opened for writing into the ranges of an attempt had landed to its last part
+/// before `until`. The transfers of a batch to other keys say nothing about this one.
+fn fully_landed(view: &View<'_>, op: Op, attempt: &Attempt, until: Pos) -> bool {
     let mut transfers = view
         .transfers_of(op)
-        .filter(|(_, transfer)| transfer.write)
+        .filter(|(_, transfer)| transfer.write && transfer.range.is_none_or(|range| attempt.overlaps(range)))
         .peekable();
     transfers.peek().is_some() && transfers.all(|(_, transfer)| transfer.complete_at(until).is_some())
 }

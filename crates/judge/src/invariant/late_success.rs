@@ -1,12 +1,15 @@
 //! `no-success-after-lease`: a read that ended at or after the end of its lease is not reported as success.
 //!
 //! The lease is the one that the read's own query was told, or the session that it reads with, counted from the moment
-//! the query was sent, on the timeline's own time. It is over at its last instant.
+//! the query was sent, on the timeline's own time. It is over at its last instant. In a batch each key is a read by
+//! itself, which ended when the last of its bytes had landed.
 
 use super::Judged;
-use crate::lease;
+use crate::lease::{self, Told};
 use crate::outcome;
-use crate::view::View;
+use crate::rpc;
+use crate::view::{Pos, Transfer, View};
+use moonquake_evidence::Op;
 use moonquake_scenario::Verb;
 
 pub(super) fn judge(view: &View<'_>) -> Judged {
@@ -27,6 +30,10 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         else {
             continue;
         };
+        if view.verb(op) == Some(Verb::BatchGet) {
+            batch(view, op, &told, ended.entries, &mut reads, &mut failures);
+            continue;
+        }
         reads.push(ended.pos);
         if view.at(ended.pos) >= told.until {
             let text = format!(
@@ -45,4 +52,44 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         "successful read| with a lease",
         "no read with a lease succeeded",
     )
+}
+
+/// The keys of a batch that were reported as success: each is a read that ended when its own bytes had landed.
+fn batch(
+    view: &View<'_>,
+    op: Op,
+    told: &Told,
+    results: &[String],
+    reads: &mut Vec<Pos>,
+    failures: &mut Vec<(String, Vec<Pos>)>,
+) {
+    let answer = view
+        .frames_of(op)
+        .find(|frame| frame.pos == told.told)
+        .map(|frame| rpc::entries(view, frame));
+    for (entry, _) in answer
+        .unwrap_or_default()
+        .iter()
+        .zip(results)
+        .filter(|(_, result)| *result == "ok")
+    {
+        let of_entry = |transfer: &Transfer<'_>| {
+            let range = transfer.range?;
+            let is_own = entry.ranges.iter().any(|own| own.overlaps(range));
+            is_own.then(|| transfer.complete_at(view.end()))?
+        };
+        let landed = view.transfers_of(op).find_map(|(_, transfer)| of_entry(transfer));
+        let Some(landed) = landed else { continue };
+        reads.push(landed);
+        if view.at(landed) >= told.until {
+            let text = format!(
+                "{} reported {} as read, its bytes were complete at {} and its lease was over at {}",
+                view.op_name(op),
+                entry.key,
+                view.at(landed),
+                told.until
+            );
+            failures.push((text, vec![told.sent, told.told, landed]));
+        }
+    }
 }

@@ -420,6 +420,53 @@ fn an_abandoned_write_keeps_its_bytes_until_a_sweep_after_the_release_timeout() 
     );
 }
 
+/// A readable object whose replica is copied or moved to `[8 MiB, 12 MiB)`, with what the master says is allocated
+/// while the copy runs, and after its end or revoke.
+fn copied(calls: [&str; 2], open: u64, over: u64, keeps: &[u64]) -> Vec<String> {
+    let mut story = story(&format!(
+        "{PUT}{{ id = \"c1\", who = \"w1\", do = \"exist\", key = \"k\" }},\n\
+         {{ id = \"c2\", who = \"w1\", do = \"exist\", key = \"k\" }},"
+    ));
+    story.put("p1", "k", &range(K.0, K.1));
+    let target = range(8 * MIB, K.1);
+    let op = story.begin("c1");
+    story.call(op, calls[0], "k", "ok", std::slice::from_ref(&target));
+    story.end(op, "ok");
+    story.state.allocated_bytes = open * MIB;
+    story.read();
+    story.at(secs(1));
+    let op = story.begin("c2");
+    story.call(op, calls[1], "k", "ok", &[]);
+    story.end(op, "ok");
+    story.state.allocated_bytes = over * MIB;
+    let ranges = keeps.iter().map(|offset| range(offset * MIB, K.1)).collect();
+    story.state.keys.insert("k".into(), ranges);
+    story.read();
+    broken(&story)
+}
+
+#[test]
+fn bytes_of_copies_are_accounted() {
+    let copy = ["CopyStart", "CopyEnd"];
+    assert_eq!(copied(copy, 8, 8, &[0, 8]), [""; 0]);
+    assert_eq!(copied(copy, 4, 8, &[0, 8]), ["bytes-accounted"], "no target");
+    assert_eq!(copied(copy, 8, 4, &[0, 8]), ["bytes-accounted"], "counted once");
+    let revoked = ["CopyStart", "CopyRevoke"];
+    assert_eq!(copied(revoked, 8, 4, &[0]), [""; 0]);
+    assert_eq!(
+        copied(revoked, 8, 8, &[0]),
+        ["bytes-accounted"],
+        "the target leaks"
+    );
+    let moved = ["MoveStart", "MoveEnd"];
+    assert_eq!(copied(moved, 8, 8, &[8]), [""; 0]);
+    assert_eq!(
+        copied(moved, 8, 4, &[8]),
+        ["bytes-accounted"],
+        "the source is not quarantined"
+    );
+}
+
 fn crash(steps: &str) -> Story {
     let fault = "dimension = \"crash\"\ntarget = \"w1\"\nat = \"client.put.start_response\"\nof = \"p1\"\naction = \"kill\"";
     let steps = format!(

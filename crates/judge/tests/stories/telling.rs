@@ -339,6 +339,7 @@ impl Story {
             key: sent.key,
             code: sent.code.filter(|_| answered),
             ranges: if answered { sent.ranges } else { Vec::new() },
+            shares: Vec::new(),
             lease_ms: sent.lease_ms.filter(|_| answered),
         };
         self.event(&sent.actor, Observer::Link, sent.op, frame)

@@ -1,7 +1,9 @@
 //! Copies and moves.
 
 use super::harness::*;
+use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
+use moonquake_faults::Quirks;
 use moonquake_protocol::{
     CopyStartResponse, ErrorCode, MoveStartResponse, ReplicateConfig, Request, Response, Uuid,
 };
@@ -298,4 +300,32 @@ fn a_dynamic_copy_finds_no_proposal() {
     };
     let refused = Response::DynamicReplicaCopyStart(Err(ErrorCode::UnavailableInCurrentStatus));
     assert_eq!(harness.send(&request), refused);
+}
+
+#[test]
+fn a_copy_whose_source_left_gives_its_target_back_only_without_the_quirk() {
+    for (quirks, left) in [(Quirks::all(), 10), (Quirks::none(), 0)] {
+        let config = MasterConfig {
+            quirks,
+            ..MasterConfig::default()
+        };
+        let mut harness = Harness::configured(config, &[("a", MIB), ("b", MIB)]);
+        let on_a = ReplicateConfig {
+            preferred_segment: "a".to_owned(),
+            ..ReplicateConfig::default()
+        };
+        harness.put_with("k", 10, &on_a);
+        copy(&mut harness, "k", "a", &["b"]).unwrap();
+        harness.unmount("a").unwrap();
+        harness.master.settle_cleanup();
+        assert_eq!(harness.allocated(), left);
+        let end = finish!(harness, CopyEnd, client(1));
+        let expected = if left > 0 {
+            ErrorCode::ReplicaIsGone
+        } else {
+            ErrorCode::ObjectNotFound
+        };
+        assert_eq!(end, Err(expected));
+        assert_eq!(harness.allocated(), 0);
+    }
 }

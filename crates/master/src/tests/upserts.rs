@@ -1,7 +1,9 @@
 //! Upserts.
 
 use super::harness::*;
+use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
+use moonquake_faults::Quirks;
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaStatus, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -192,4 +194,21 @@ fn batches_of_upserts() {
     );
     assert_eq!((ended, revoked), (vec![Ok(())], vec![Ok(())]));
     assert_eq!(harness.keys(), ["old"]);
+}
+
+#[test]
+fn an_upsert_without_room_keeps_the_old_object_only_without_the_quirk() {
+    for (quirks, stays) in [(Quirks::all(), false), (Quirks::none(), true)] {
+        let config = MasterConfig {
+            quirks,
+            ..MasterConfig::default()
+        };
+        let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+        harness.put("k", 4 * MIB);
+        harness.put("other", 8 * MIB);
+        let refused = harness.upsert_start("k", 6 * MIB, &plain());
+        assert_eq!(refused, Err(ErrorCode::NoAvailableHandle));
+        assert_eq!(harness.get("k").is_ok(), stays);
+        assert_eq!(harness.allocated(), 12 * MIB, "quarantined or still there");
+    }
 }

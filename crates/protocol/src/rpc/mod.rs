@@ -121,6 +121,21 @@ impl Rpc {
         &COMPUTED[self as usize].verb
     }
 
+    /// Whether its answer hands out memory to be written.
+    pub fn hands_out_memory(self) -> bool {
+        matches!(
+            self,
+            Rpc::PutStart
+                | Rpc::UpsertStart
+                | Rpc::BatchPutStart
+                | Rpc::BatchUpsertStart
+                | Rpc::CopyStart
+                | Rpc::MoveStart
+                | Rpc::DynamicReplicaCopyStart
+                | Rpc::PromotionAllocStart
+        )
+    }
+
     /// From the name in snake case.
     pub fn from_verb(verb: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|rpc| rpc.verb() == verb)

@@ -94,7 +94,8 @@ fn operation(plan: &Plan, action: &Do) -> String {
             .map(|buffer| format!("out of its buffer {buffer}")),
     );
     if !action.bind.is_empty() {
-        details.push(format!("range {}", list(&action.bind, "and")));
+        let each = if action.keys.len() > 1 { ", key by key" } else { "" };
+        details.push(format!("range {}{each}", list(&action.bind, "and")));
     }
     details.extend(
         action

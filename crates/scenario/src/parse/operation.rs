@@ -187,6 +187,15 @@ fn batch_keys(reader: &Reader<'_, '_>, value: Value<'_>, problems: &mut Problems
     Vec::new()
 }
 
+/// The calls beside PutStart whose answer hands out memory that a `put_write` can write.
+const OTHER_STARTS: &[Rpc] = &[
+    Rpc::UpsertStart,
+    Rpc::BatchPutStart,
+    Rpc::BatchUpsertStart,
+    Rpc::CopyStart,
+    Rpc::MoveStart,
+];
+
 /// The step whose descriptors a session's step means.
 fn use_step(
     reader: &Reader<'_, '_>,
@@ -194,17 +203,20 @@ fn use_step(
     value: Option<Value<'_>>,
     problems: &mut Problems,
 ) -> Option<usize> {
-    let wanted = match verb {
-        Verb::GetRead | Verb::GetEnd => Verb::GetStart,
-        Verb::PutWrite => Verb::Rpc(Rpc::PutStart),
+    let (wanted, also) = match verb {
+        Verb::GetRead | Verb::GetEnd => (Verb::GetStart, [].as_slice()),
+        Verb::PutWrite => (Verb::Rpc(Rpc::PutStart), OTHER_STARTS),
         _ => return None,
+    };
+    let has_session = |found: Option<Verb>| {
+        found == Some(wanted) || matches!(found, Some(Verb::Rpc(rpc)) if also.contains(&rpc))
     };
     let who = reader.brief.who;
     let Some(value) = value else {
         let earlier = &reader.names.steps[..reader.index];
         if !earlier
             .iter()
-            .any(|step| step.verb == Some(wanted) && step.who == who)
+            .any(|step| has_session(step.verb) && step.who == who)
         {
             problems.add(
                 ProblemKind::Unbound,
@@ -221,7 +233,7 @@ fn use_step(
     let brief = &reader.names.steps[step];
     let (message, label) = if step >= reader.index {
         (format!("`{found}` has not run yet"), "this is a later step")
-    } else if brief.verb != Some(wanted) {
+    } else if !has_session(brief.verb) {
         (
             format!("`{found}` is no `{}`", wanted.name()),
             "this step has no such descriptors",

@@ -4,7 +4,7 @@ use super::problems::{Problems, one_of, shown};
 use super::steps::Reader;
 use super::tree::texts;
 use crate::error::ProblemKind;
-use crate::{AwaitFor, Do, Verb, What};
+use crate::{AwaitFor, Do, Verb, What, entry_results};
 use moonquake_protocol::ErrorCode;
 
 impl Reader<'_, '_> {
@@ -48,7 +48,11 @@ impl Reader<'_, '_> {
             if problems.is_full() {
                 break;
             }
-            match verb.map(|verb| wrong_result(found, verb)) {
+            let keys = match what {
+                Some(What::Do(action)) => action.keys.len(),
+                _ => 0,
+            };
+            match verb.map(|verb| wrong_results(found, verb, keys)) {
                 Some(Some((message, help))) => {
                     problems.add(ProblemKind::Step, message, span, "cannot be returned", help);
                 }
@@ -66,6 +70,23 @@ impl Reader<'_, '_> {
         }
         allowed
     }
+}
+
+/// Why a verb cannot return this, be it one result or those of a batch entry by entry, and the mend.
+fn wrong_results(found: &str, verb: Verb, keys: usize) -> Option<(String, String)> {
+    let is_one = !found.contains([',', ' ']);
+    if is_one || !verb.answers_each() {
+        return wrong_result(found, verb);
+    }
+    let Some(entries) = entry_results(found) else {
+        let message = format!("`{}` is no list of results", shown(found));
+        return Some((message, "write `ok x3, OBJECT_NOT_FOUND`".to_owned()));
+    };
+    if keys != 0 && entries.len() != keys {
+        let message = format!("{} results for {keys} keys", entries.len());
+        return Some((message, "give one for each key, or one word for all".to_owned()));
+    }
+    entries.into_iter().find_map(|entry| wrong_result(entry, verb))
 }
 
 /// Why a verb cannot return this result, and the mend.

@@ -45,10 +45,14 @@ const CONFIG: &[(&str, ArgKind)] = &[
     ("preferred_segments", ArgKind::List),
     ("preferred_segment", ArgKind::Text),
     ("preferred_nof_segments", ArgKind::List),
-    ("prefer_alloc_in_same_node", ArgKind::Bool),
+    SAME_NODE,
     ("data_type", ArgKind::Text),
     ("host_id", ArgKind::Text),
+    ("group_ids", ArgKind::List),
 ];
+
+/// Of a batch: what lies on one node is moved as one, and upstream reads it on a path of its own.
+const SAME_NODE: (&str, ArgKind) = ("prefer_alloc_in_same_node", ArgKind::Bool);
 
 const TENANT: (&str, ArgKind) = ("tenant_id", ArgKind::Text);
 const FORCE: (&str, ArgKind) = ("force", ArgKind::Bool);
@@ -57,9 +61,11 @@ const FORCE: (&str, ArgKind) = ("force", ArgKind::Bool);
 pub(super) fn keys(verb: Verb) -> Keys {
     let (needs, may, args): (&[_], &[_], Vec<_>) = match verb {
         Verb::Put | Verb::Upsert => (&["key", "size"], &["pattern", "from", "bind"], with_config()),
-        Verb::BatchPut | Verb::BatchUpsert => (&["keys", "size"], &["pattern", "from"], with_config()),
+        Verb::BatchPut | Verb::BatchUpsert => {
+            (&["keys", "size"], &["pattern", "from", "bind"], with_config())
+        }
         Verb::Get => (&["key"], &["into", "payload"], vec![TENANT]),
-        Verb::BatchGet => (&["keys"], &["into", "payload"], vec![TENANT]),
+        Verb::BatchGet => (&["keys"], &["into", "payload"], vec![SAME_NODE, TENANT]),
         Verb::Exist | Verb::Size | Verb::GetStart => (&["key"], &[], vec![TENANT]),
         Verb::BatchExist => (&["keys"], &[], vec![TENANT]),
         Verb::Remove => (&["key"], &[], vec![FORCE, TENANT]),
@@ -107,7 +113,7 @@ fn call_keys(rpc: Rpc) -> Keys {
             _ => keys.args.push((field, ArgKind::List)),
         }
     }
-    if rpc == Rpc::PutStart {
+    if rpc.hands_out_memory() {
         keys.may.push("bind");
     }
     if matches!(rpc, Rpc::MountSegment | Rpc::MountNoFSegment) {

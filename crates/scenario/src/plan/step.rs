@@ -16,7 +16,8 @@ pub struct Step {
     pub at: Option<Instant>,
     /// What it does.
     pub what: What,
-    /// Allowed results as written (`ok`, an error name, `true`, `false`, `NEED_REMOUNT`); empty means any.
+    /// Allowed results as written (`ok`, an error name, `true`, `false`, `NEED_REMOUNT`); empty means any. Of a batch each
+    /// entry may have any of them, unless one is written entry by entry, see [`entry_results`].
     pub expect: Vec<String>,
     /// Whether the timeline goes on beside it.
     pub is_async: bool,
@@ -50,6 +51,23 @@ pub enum What {
     },
     /// A look at the world.
     Check(Check),
+}
+
+/// The results of a batch that an expectation gives entry by entry, such as `ok x3, NO_AVAILABLE_HANDLE`; none if it is
+/// one result for all.
+pub fn entry_results(expect: &str) -> Option<Vec<&str>> {
+    if !expect.contains([',', ' ']) {
+        return None;
+    }
+    let mut results = Vec::new();
+    for item in expect.split(',').map(str::trim) {
+        let (word, times) = match item.split_once(" x") {
+            Some((word, times)) => (word.trim(), times.parse::<u16>().ok()?),
+            None => (item, 1),
+        };
+        results.extend(std::iter::repeat_n(word, usize::from(times)));
+    }
+    Some(results)
 }
 
 /// What an `await` waits for.
@@ -277,4 +295,19 @@ pub enum Length {
     Span(Span),
     /// A deadline by its key of `[world] timeouts`, times a factor.
     Deadline(String, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entry_results;
+
+    #[test]
+    fn results_of_a_batch_are_told_one_by_one() {
+        assert_eq!(entry_results("ok"), None);
+        assert_eq!(entry_results("ok, true"), Some(vec!["ok", "true"]));
+        let many = entry_results("ok x2,OBJECT_NOT_FOUND").unwrap_or_default();
+        assert_eq!(many, ["ok", "ok", "OBJECT_NOT_FOUND"]);
+        assert_eq!(entry_results("ok xx"), None);
+        assert_eq!(entry_results("ok x70000"), None);
+    }
 }

@@ -64,6 +64,28 @@ impl Verb {
         )
     }
 
+    /// Whether the verb has a result for each of its keys.
+    pub fn answers_each(self) -> bool {
+        match self {
+            Verb::BatchPut | Verb::BatchUpsert | Verb::BatchGet | Verb::BatchExist | Verb::BatchRemove => {
+                true
+            }
+            Verb::Rpc(rpc) => matches!(
+                rpc,
+                Rpc::BatchExistKey
+                    | Rpc::BatchGetReplicaList
+                    | Rpc::BatchPutStart
+                    | Rpc::BatchPutEnd
+                    | Rpc::BatchPutRevoke
+                    | Rpc::BatchUpsertStart
+                    | Rpc::BatchUpsertEnd
+                    | Rpc::BatchUpsertRevoke
+                    | Rpc::BatchEvictDiskReplica
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether the verb moves a payload into the store.
     pub fn writes_payload(self) -> bool {
         matches!(

@@ -196,6 +196,7 @@ impl Tape {
             key,
             code: code.map(Into::into),
             ranges,
+            shares: Vec::new(),
             lease_ms: None,
         };
         self.push(actor, Observer::Link, kind)

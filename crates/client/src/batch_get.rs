@@ -1,0 +1,186 @@
+//! Many gets in one operation. Mirrors `client_service.cpp:BatchQuery`, `BatchGet` and `BatchGetWhenPreferSameNode`.
+
+use crate::get::is_late;
+use crate::{
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want, memory_of,
+    preferred_replica,
+};
+use moonquake_clock::{Clocks, Span};
+use moonquake_faults::{PhaseId, Quirk};
+use moonquake_protocol::{ErrorCode, GetReplicaListResponse, Request, Response};
+
+/// What is known of one key.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// Its bytes were asked for.
+    Reading {
+        /// First byte in the operation's buffer, and length.
+        place: (u64, u64),
+        endpoint: String,
+        lease: Span,
+    },
+    /// It has its result, and brought no bytes.
+    Over(Outcome),
+}
+
+/// Reads many objects: one BatchGetReplicaList, all transfers beside each other, the lease check of each.
+///
+/// The bytes lie one behind the other in the operation's buffer, in the order of the keys.
+#[derive(Clone, Debug)]
+pub struct BatchGet {
+    config: ClientConfig,
+    keys: Vec<String>,
+    /// Whether the transfers are grouped by the node that they come from.
+    same_node: bool,
+    sent_at: Clocks,
+    entries: Vec<Entry>,
+}
+
+impl BatchGet {
+    /// A get of all `keys`. `same_node` is upstream's `prefer_alloc_in_same_node`.
+    pub fn new(config: ClientConfig, keys: Vec<String>, same_node: bool) -> BatchGet {
+        BatchGet {
+            config,
+            keys,
+            same_node,
+            sent_at: Clocks::default(),
+            entries: Vec::new(),
+        }
+    }
+
+    fn all(&self, outcome: &Outcome) -> Want {
+        Want::Done(Outcome::Batch(vec![outcome.clone(); self.keys.len()]))
+    }
+
+    fn queried(&mut self, answers: Vec<Result<GetReplicaListResponse, ErrorCode>>) -> Want {
+        if answers.len() != self.keys.len() {
+            return self.all(&Outcome::Error(ErrorCode::RpcFail));
+        }
+        let (mut at, mut moves) = (0, Vec::new());
+        for answer in answers {
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(code) => {
+                    self.entries.push(Entry::Over(Outcome::Error(code)));
+                    continue;
+                }
+            };
+            let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
+            let chosen = chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?)));
+            let Some((replica_id, replica)) = chosen else {
+                self.entries
+                    .push(Entry::Over(Outcome::Error(ErrorCode::InvalidReplica)));
+                continue;
+            };
+            self.entries.push(Entry::Reading {
+                place: (at, replica.size),
+                endpoint: replica.transport_endpoint.clone(),
+                lease: Span::from_ms(answer.lease_ttl_ms),
+            });
+            moves.push(Move {
+                write: false,
+                replica: replica.clone(),
+                replica_id,
+                at,
+                part: PhaseId::GetPayloadPart,
+                done: PhaseId::GetPayloadDone,
+            });
+            at += replica.size;
+        }
+        if moves.is_empty() {
+            return Want::Done(self.outcome(Clocks::default(), &[]));
+        }
+        Want::Moves(moves)
+    }
+
+    /// When the lease of an entry is compared; never on the grouped path of upstream.
+    fn checked_at(&self, now: Clocks, own_end: Clocks) -> Option<Clocks> {
+        let quirks = &self.config.quirks;
+        if self.same_node && quirks.has(Quirk::GroupedGetSkipsLeaseCheck) {
+            return None;
+        }
+        if !self.same_node && quirks.has(Quirk::BatchLeaseCheckedOnce) {
+            return Some(now);
+        }
+        Some(own_end)
+    }
+
+    fn outcome(&self, now: Clocks, moved: &[Moved]) -> Outcome {
+        let mut ends = moved.iter();
+        let mut of_entry = |entry: &Entry| match entry {
+            Entry::Over(_) => None,
+            Entry::Reading { .. } => ends.next().copied(),
+        };
+        let ended: Vec<Option<Moved>> = self.entries.iter().map(&mut of_entry).collect();
+        let failed_groups: Vec<&str> = (self.entries.iter().zip(&ended))
+            .filter_map(|(entry, moved)| match (entry, moved) {
+                (Entry::Reading { endpoint, .. }, Some(moved)) if moved.result.is_err() => {
+                    Some(endpoint.as_str())
+                }
+                _ => None,
+            })
+            .collect();
+        let result = |(entry, moved): (&Entry, &Option<Moved>)| match (entry, moved) {
+            (Entry::Over(outcome), _) => outcome.clone(),
+            (Entry::Reading { endpoint, lease, .. }, Some(moved)) => {
+                let grouped = self.same_node && failed_groups.contains(&endpoint.as_str());
+                if moved.result.is_err() || grouped {
+                    return Outcome::Error(ErrorCode::TransferFail);
+                }
+                let expired = self
+                    .checked_at(now, moved.at)
+                    .is_some_and(|at| is_late(&self.config, self.sent_at, *lease, at));
+                if expired {
+                    Outcome::Error(ErrorCode::LeaseExpired)
+                } else {
+                    Outcome::Ok
+                }
+            }
+            (Entry::Reading { .. }, None) => Outcome::Error(ErrorCode::TransferFail),
+        };
+        Outcome::Batch(self.entries.iter().zip(&ended).map(result).collect())
+    }
+}
+
+impl Operation for BatchGet {
+    fn begin(&mut self, now: Clocks) -> Want {
+        self.sent_at = now;
+        Want::Call(Call {
+            request: Request::BatchGetReplicaList {
+                keys: self.keys.clone(),
+                tenant_id: self.config.tenant_id.clone(),
+            },
+            fence: None,
+            phases: CallPhases {
+                before: Some(PhaseId::GetQueryBefore),
+                sent: Some(PhaseId::GetQuerySent),
+                response: Some(PhaseId::GetQueryResponse),
+            },
+        })
+    }
+
+    fn next(&mut self, now: Clocks, happened: Happened) -> Want {
+        match happened {
+            Happened::Answered(Err(failure)) => self.all(&failure.into()),
+            Happened::Answered(Ok(Response::BatchGetReplicaList(answers))) => self.queried(answers),
+            Happened::MovedAll(moved) => {
+                let done = Want::Done(self.outcome(now, &moved));
+                let given_up = |moved: &Moved| moved.result == Err(MoveFailure::Limit);
+                if self.config.fences() && moved.iter().any(given_up) {
+                    Want::FenceThen(Box::new(done))
+                } else {
+                    done
+                }
+            }
+            Happened::Answered(Ok(_)) | Happened::Moved(_) => self.all(&Outcome::Error(ErrorCode::RpcFail)),
+        }
+    }
+
+    fn places(&self) -> Vec<Option<(u64, u64)>> {
+        let place = |entry: &Entry| match entry {
+            Entry::Reading { place, .. } => Some(*place),
+            Entry::Over(_) => None,
+        };
+        self.entries.iter().map(place).collect()
+    }
+}

@@ -1,0 +1,345 @@
+//! Many puts or upserts in one operation. Mirrors `client_service.cpp:BatchPut`, `BatchPutWhenPreferSameNode` and
+//! `BatchUpsert`.
+
+use crate::{
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutKind, Want,
+    memory_of,
+};
+use moonquake_clock::Clocks;
+use moonquake_faults::PhaseId;
+use moonquake_protocol::{
+    ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Starting,
+    Writing,
+    Ending,
+    Revoking,
+}
+
+/// What is known of one key.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    granted: Vec<ReplicaDescriptor>,
+    /// Its result; none while it goes well.
+    result: Option<Outcome>,
+}
+
+impl Entry {
+    /// Whether memory was handed out for it that must be given back.
+    fn is_to_revoke(&self) -> bool {
+        !self.granted.is_empty() && self.result.is_some()
+    }
+
+    fn is_to_end(&self) -> bool {
+        !self.granted.is_empty() && self.result.is_none()
+    }
+}
+
+/// Writes many objects of one size: one BatchPutStart, all transfers beside each other, one BatchPutEnd for the keys
+/// that went well, one BatchPutRevoke for the others. The result of each key is told; nothing is rolled back.
+#[derive(Clone, Debug)]
+pub struct BatchPut {
+    config: ClientConfig,
+    kind: PutKind,
+    keys: Vec<String>,
+    size_bytes: u64,
+    replicate: ReplicateConfig,
+    state: State,
+    entries: Vec<Entry>,
+    /// The entry of each transfer, with the endpoint that it goes to.
+    moves: Vec<(usize, String)>,
+    /// The entries of the call under way.
+    called: Vec<usize>,
+    unfenced: bool,
+}
+
+impl BatchPut {
+    /// A put of `size_bytes` under each of `keys`.
+    pub fn new(
+        config: ClientConfig,
+        kind: PutKind,
+        keys: Vec<String>,
+        size_bytes: u64,
+        replicate: ReplicateConfig,
+    ) -> BatchPut {
+        BatchPut {
+            entries: vec![Entry::default(); keys.len()],
+            config,
+            kind,
+            keys,
+            size_bytes,
+            replicate,
+            state: State::Starting,
+            moves: Vec::new(),
+            called: Vec::new(),
+            unfenced: false,
+        }
+    }
+
+    fn start(&self) -> Want {
+        let (client_id, keys) = (self.config.client_id, self.keys.clone());
+        let slice_lengths = vec![self.size_bytes; keys.len()];
+        let (config, tenant_id) = (self.replicate.clone(), self.config.tenant_id.clone());
+        let request = match self.kind {
+            PutKind::Put => Request::BatchPutStart {
+                client_id,
+                keys,
+                slice_lengths,
+                config,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::BatchUpsertStart {
+                client_id,
+                keys,
+                slice_lengths,
+                config,
+                tenant_id,
+            },
+        };
+        Want::Call(Call {
+            request,
+            fence: None,
+            phases: CallPhases {
+                before: Some(PhaseId::PutStartBefore),
+                sent: Some(PhaseId::PutStartSent),
+                response: Some(PhaseId::PutStartResponse),
+            },
+        })
+    }
+
+    /// The result of every key whose fate is open.
+    fn fail_open(&mut self, outcome: &Outcome) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.result.is_none()) {
+            entry.result = Some(outcome.clone());
+        }
+    }
+
+    fn done(&self) -> Want {
+        let results = self.entries.iter().map(|entry| entry.result.clone());
+        Want::Done(Outcome::Batch(
+            results.map(|result| result.unwrap_or(Outcome::Ok)).collect(),
+        ))
+    }
+
+    fn started(&mut self, answers: Vec<Result<Vec<ReplicaDescriptor>, ErrorCode>>) -> Want {
+        if answers.len() != self.keys.len() {
+            self.fail_open(&Outcome::Error(ErrorCode::RpcFail));
+            return self.done();
+        }
+        let mut moves = Vec::new();
+        for (index, (entry, answer)) in self.entries.iter_mut().zip(answers).enumerate() {
+            match answer {
+                // As in a single put: whatever is there already counts as this put's success.
+                Err(ErrorCode::ObjectAlreadyExists) if self.kind == PutKind::Put => {
+                    entry.result = Some(Outcome::Ok);
+                }
+                Err(code) => entry.result = Some(Outcome::Error(code)),
+                Ok(granted) => {
+                    for replica in &granted {
+                        let Some(buffer) = memory_of(replica) else {
+                            entry.result = Some(Outcome::Error(ErrorCode::TransferFail));
+                            continue;
+                        };
+                        self.moves.push((index, buffer.transport_endpoint.clone()));
+                        moves.push(Move {
+                            write: true,
+                            replica: buffer.clone(),
+                            replica_id: replica.id,
+                            at: 0,
+                            part: PhaseId::PutPayloadPart,
+                            done: PhaseId::PutPayloadDone,
+                        });
+                    }
+                    entry.granted = granted;
+                }
+            }
+        }
+        self.state = State::Writing;
+        if moves.is_empty() {
+            self.end()
+        } else {
+            Want::Moves(moves)
+        }
+    }
+
+    /// Each key fails with its own transfers; where they are grouped by node, with any of the group.
+    fn written(&mut self, moved: &[Moved]) -> Want {
+        let failed: Vec<(usize, String)> = (self.moves.iter().zip(moved))
+            .filter(|(_, moved)| moved.result.is_err())
+            .map(|(of, _)| of.clone())
+            .collect();
+        let grouped = self.kind == PutKind::Put && self.replicate.prefer_alloc_in_same_node;
+        for (index, endpoint) in &self.moves {
+            let is_hit = failed.iter().any(|(other, group)| {
+                if grouped {
+                    group == endpoint
+                } else {
+                    other == index
+                }
+            });
+            if is_hit {
+                let result = &mut self.entries[*index].result;
+                result.get_or_insert(Outcome::Error(ErrorCode::TransferFail));
+            }
+        }
+        let given_up = |moved: &Moved| moved.result == Err(MoveFailure::Limit);
+        self.unfenced = self.config.fences() && moved.iter().any(given_up);
+        self.end()
+    }
+
+    fn entries_that(&self, wanted: fn(&Entry) -> bool) -> Vec<usize> {
+        (0..self.entries.len())
+            .filter(|index| wanted(&self.entries[*index]))
+            .collect()
+    }
+
+    /// The keys and the fence of a call for some entries.
+    fn call_for(&self, entries: &[usize]) -> (Vec<String>, Option<u64>) {
+        let keys = entries.iter().map(|index| self.keys[*index].clone());
+        let fence = match entries {
+            [one] => self.entries[*one].granted.first().map(|replica| replica.id),
+            _ => None,
+        };
+        (keys.collect(), fence)
+    }
+
+    fn end(&mut self) -> Want {
+        self.state = State::Ending;
+        self.called = self.entries_that(Entry::is_to_end);
+        if self.called.is_empty() {
+            return self.revoke(&self.entries_that(Entry::is_to_revoke));
+        }
+        let (keys, fence) = self.call_for(&self.called);
+        let client_id = self.config.client_id;
+        let meta = |key| ObjectMeta {
+            key,
+            object_checksum: None,
+        };
+        let object_metas = keys.into_iter().map(meta).collect();
+        let tenant_id = self.config.tenant_id.clone();
+        let request = match self.kind {
+            PutKind::Put => Request::BatchPutEnd {
+                client_id,
+                object_metas,
+                replica_type: ReplicaType::All,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::BatchUpsertEnd {
+                client_id,
+                object_metas,
+                tenant_id,
+            },
+        };
+        Want::Call(Call {
+            request,
+            fence,
+            phases: CallPhases {
+                before: None,
+                sent: Some(PhaseId::PutEndSent),
+                response: Some(PhaseId::PutEndResponse),
+            },
+        })
+    }
+
+    /// The answers of BatchPutEnd. One that failed as a whole, or has another length than was asked for, gives its code to
+    /// every key that it was for; none of them is revoked.
+    fn ended(&mut self, answers: Result<Vec<Result<(), ErrorCode>>, Outcome>) -> Want {
+        let revoked = self.entries_that(Entry::is_to_revoke);
+        let answers = answers.and_then(|answers| {
+            let fits = answers.len() == self.called.len();
+            fits.then_some(answers).ok_or(Outcome::Error(ErrorCode::RpcFail))
+        });
+        for (place, index) in self.called.iter().enumerate() {
+            self.entries[*index].result = Some(match &answers {
+                Ok(answers) => answers[place].map_or_else(Outcome::Error, |()| Outcome::Ok),
+                Err(outcome) => outcome.clone(),
+            });
+        }
+        self.revoke(&revoked)
+    }
+
+    fn revoke(&mut self, revoked: &[usize]) -> Want {
+        self.state = State::Revoking;
+        if revoked.is_empty() {
+            return self.done();
+        }
+        let (keys, fence) = self.call_for(revoked);
+        let (client_id, tenant_id) = (self.config.client_id, self.config.tenant_id.clone());
+        let request = match self.kind {
+            PutKind::Put => Request::BatchPutRevoke {
+                client_id,
+                keys,
+                replica_type: ReplicaType::All,
+                tenant_id,
+            },
+            PutKind::Upsert => Request::BatchUpsertRevoke {
+                client_id,
+                keys,
+                tenant_id,
+            },
+        };
+        let call = Want::Call(Call {
+            request,
+            fence,
+            phases: CallPhases {
+                before: Some(PhaseId::RevokeBefore),
+                sent: Some(PhaseId::RevokeSent),
+                response: Some(PhaseId::RevokeResponse),
+            },
+        });
+        if self.unfenced {
+            Want::FenceThen(Box::new(call))
+        } else {
+            call
+        }
+    }
+}
+
+impl Operation for BatchPut {
+    fn begin(&mut self, _now: Clocks) -> Want {
+        let wish = &self.replicate;
+        let grouped = self.kind == PutKind::Put && wish.prefer_alloc_in_same_node;
+        if grouped && (wish.replica_num != 1 || wish.nof_replica_num != 0) {
+            self.fail_open(&Outcome::Error(ErrorCode::InvalidParams));
+            return self.done();
+        }
+        self.start()
+    }
+
+    fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
+        match (self.state, happened) {
+            (State::Starting, Happened::Answered(Err(failure))) => {
+                self.fail_open(&failure.into());
+                self.done()
+            }
+            (
+                State::Starting,
+                Happened::Answered(Ok(
+                    Response::BatchPutStart(answers) | Response::BatchUpsertStart(answers),
+                )),
+            ) => self.started(answers),
+            (State::Writing, Happened::MovedAll(moved)) => self.written(&moved),
+            (
+                State::Ending,
+                Happened::Answered(Ok(Response::BatchPutEnd(answers) | Response::BatchUpsertEnd(answers))),
+            ) => self.ended(Ok(answers)),
+            (State::Ending, Happened::Answered(Err(failure))) => self.ended(Err(failure.into())),
+            (State::Ending, _) => self.ended(Err(Outcome::Error(ErrorCode::RpcFail))),
+            // What a revoke answers changes no result: the transfer's error stands.
+            (State::Revoking, _) => self.done(),
+            _ => {
+                self.fail_open(&Outcome::Error(ErrorCode::RpcFail));
+                self.done()
+            }
+        }
+    }
+
+    fn attempts(&self) -> Vec<(String, Vec<ReplicaDescriptor>)> {
+        let granted = self.entries.iter().map(|entry| entry.granted.clone());
+        let all = self.keys.iter().cloned().zip(granted);
+        all.filter(|(_, granted)| !granted.is_empty()).collect()
+    }
+}
