@@ -32,6 +32,8 @@ pub(crate) struct Attempt {
     /// Where its PutStart was handled.
     pub(crate) start: Pos,
     pub(crate) ranges: Vec<Range>,
+    /// Whether it began with an UpsertStart.
+    pub(crate) upserts: bool,
     /// The first success of a PutEnd that its own operation sent.
     pub(crate) own_end: Option<Pos>,
     /// What became of it; none while it is unfinished.
@@ -192,6 +194,7 @@ impl Attempts {
             op: frame.event.op,
             start: frame.pos,
             ranges: entry.ranges,
+            upserts: frame.rpc.contains("Upsert"),
             own_end: None,
             fate: None,
             removed: None,

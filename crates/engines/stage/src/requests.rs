@@ -2,7 +2,7 @@
 
 use crate::memory::BufferKey;
 use crate::ports::Ports;
-use crate::rpcs::{Words, replicate};
+use crate::rpcs::{Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession, Single};
 use moonquake_protocol::Rpc;
@@ -30,7 +30,10 @@ impl<P: Ports> Stage<'_, P> {
             .actors
             .get(who)
             .ok_or_else(|| format!("{who} is not on the stage"))?;
-        let config = actor.config.clone();
+        let mut config = actor.config.clone();
+        if let Some(tenant) = tenant(action) {
+            config.tenant_id = tenant;
+        }
         let named = |name: &Option<String>| {
             name.as_deref()
                 .map(|name| BufferKey::Named(Do::repeated(name, repetition)))

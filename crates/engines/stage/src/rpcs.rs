@@ -33,6 +33,14 @@ fn text(action: &Do, name: &str) -> String {
     }
 }
 
+/// The tenant that a step names, an empty one too.
+pub(crate) fn tenant(action: &Do) -> Option<String> {
+    match action.args.get("tenant_id") {
+        Some(ArgValue::Text(tenant)) => Some(tenant.clone()),
+        _ => None,
+    }
+}
+
 fn list(action: &Do, name: &str) -> Option<Vec<String>> {
     match action.args.get(name) {
         Some(ArgValue::List(items)) => Some(items.clone()),
@@ -85,7 +93,7 @@ impl Words<'_> {
         Words {
             action,
             client_id: actor.config.client_id,
-            tenant_id: actor.config.tenant_id.clone(),
+            tenant_id: tenant(action).unwrap_or_else(|| actor.config.tenant_id.clone()),
             segments: &actor.segments,
             key,
         }

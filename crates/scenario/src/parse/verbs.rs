@@ -48,6 +48,7 @@ const CONFIG: &[(&str, ArgKind)] = &[
     ("prefer_alloc_in_same_node", ArgKind::Bool),
     ("data_type", ArgKind::Text),
     ("host_id", ArgKind::Text),
+    ("group_ids", ArgKind::List),
 ];
 
 const TENANT: (&str, ArgKind) = ("tenant_id", ArgKind::Text);
@@ -107,7 +108,7 @@ fn call_keys(rpc: Rpc) -> Keys {
             _ => keys.args.push((field, ArgKind::List)),
         }
     }
-    if rpc == Rpc::PutStart {
+    if matches!(rpc, Rpc::PutStart | Rpc::UpsertStart) {
         keys.may.push("bind");
     }
     if matches!(rpc, Rpc::MountSegment | Rpc::MountNoFSegment) {
