@@ -135,6 +135,9 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
         Some(Fate::Revoked(at)) => (at, false),
         // Replaced by an upsert: quarantined from then on, unless it was written in place.
         Some(Fate::Completed(_)) if attempt.replaced.is_some_and(|at| at < pos) => {
+            if let kept @ Standing::Maybe = leased(view, attempt, clock, sweeps, pos) {
+                return kept;
+            }
             (attempt.replaced.unwrap_or(attempt.start), false)
         }
         // Completed and not readable: removed or evicted. Only a lease can keep its bytes.
