@@ -17,7 +17,7 @@ fn with_quirks(quirks: Quirks) -> MasterConfig {
 }
 
 /// Asserts what a story shows with the quirk alone, and what without any and with all the others.
-fn differs<T: PartialEq + std::fmt::Debug>(
+pub(super) fn differs<T: PartialEq + std::fmt::Debug>(
     quirk: Quirk,
     story: impl Fn(MasterConfig) -> T,
     with: T,
