@@ -48,8 +48,6 @@ pub enum Quirk {
     TenantIgnored,
     /// A read of a group is told a full lease and extends none. Mirrors `master_service.cpp:GrantLeaseForGroup`.
     GroupLeaseNotExtended,
-    /// Any client may unmount any segment. Mirrors `master_service.cpp:UnmountSegment`.
-    UnmountByAnyone,
 }
 
 /// A row of the quirk table.
@@ -201,13 +199,6 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "a read of a grouped object whose lease is less than half over is told a full lease and extends none",
         strict: "every read extends the lease that its reader is told",
         mirrors: "master_service.cpp:GrantLeaseForGroup",
-    },
-    QuirkRow {
-        id: Quirk::UnmountByAnyone,
-        name: "unmount-by-anyone",
-        upstream: "UnmountSegment takes a segment away whoever asks",
-        strict: "anybody but its owner is refused with ILLEGAL_CLIENT",
-        mirrors: "master_service.cpp:UnmountSegment",
     },
 ];
 

@@ -60,7 +60,8 @@ impl Master {
         self.objects.get(key).is_some_and(lost)
     }
 
-    /// Lets the old value go, now that the new one is finished. Its bytes are kept while a reader may still trust them.
+    /// Lets the old value go, now that the new one is finished. Its bytes are kept while a reader may still trust them;
+    /// those of another size for the release timeout, as upstream keeps them.
     pub(crate) fn retire_old_value(&mut self, now: Clocks, key: &str) {
         let Some(object) = self.objects.get_mut(key) else {
             return;
@@ -70,17 +71,21 @@ impl Master {
         };
         let attempt = object.attempt;
         let old = split_off(&mut object.replicas, |replica| replica.id < attempt);
-        object.size_bytes = before.new_size_bytes;
+        let same_size = std::mem::replace(&mut object.size_bytes, before.new_size_bytes) == before.new_size_bytes;
         object.hard_pinned |= before.new_hard_pinned;
-        let due = Due {
+        let lease = Due {
             id: DeadlineId::Lease,
             base: std::mem::replace(&mut object.lease_end, now),
             length: Span::ZERO,
         };
-        if due.reached(&self.config.rules, now) || !self.guarded(Guard::ReplacedRangeKept) {
+        let (release, rules) = (self.config.release, &self.config.rules);
+        let base = if same_size { now } else { now + release };
+        if !lease.reached(rules, base) && self.guarded(Guard::ReplacedRangeKept) {
+            self.quarantine_until(old, lease);
+        } else if same_size {
             self.free_all(&old);
         } else {
-            self.quarantine_until(old, due);
+            self.quarantine_unless_lifted(Guard::ReplacedRangeKept, old, now);
         }
     }
 }

@@ -223,7 +223,10 @@ impl Master {
             Request::UnmountSegment {
                 segment_id,
                 client_id,
-            } => Response::UnmountSegment(self.unmount_asked(now, *segment_id, *client_id)),
+            } => {
+                self.unmount_segment(now, *segment_id, *client_id);
+                Response::UnmountSegment(Ok(()))
+            }
             Request::GracefulUnmountSegment {
                 segment_id,
                 client_id,
