@@ -71,7 +71,8 @@ impl Master {
         };
         let attempt = object.attempt;
         let old = split_off(&mut object.replicas, |replica| replica.id < attempt);
-        let same_size = std::mem::replace(&mut object.size_bytes, before.new_size_bytes) == before.new_size_bytes;
+        let same_size =
+            std::mem::replace(&mut object.size_bytes, before.new_size_bytes) == before.new_size_bytes;
         object.hard_pinned |= before.new_hard_pinned;
         let lease = Due {
             id: DeadlineId::Lease,
