@@ -132,9 +132,8 @@ impl BatchPut {
         let mut moves = Vec::new();
         for (index, (entry, answer)) in self.entries.iter_mut().zip(answers).enumerate() {
             match answer {
-                // As in a single put: whatever is there already counts as this put's success.
                 Err(ErrorCode::ObjectAlreadyExists) if self.kind == PutKind::Put => {
-                    entry.result = Some(Outcome::Ok);
+                    entry.result = Some(self.config.put_of_existing());
                 }
                 Err(code) => entry.result = Some(Outcome::Error(code)),
                 Ok(granted) => {

@@ -30,14 +30,14 @@ pub use single::{Single, granted_by};
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};
-use moonquake_protocol::Uuid;
+use moonquake_protocol::{ErrorCode, Uuid};
 
 /// What every operation of one client shares.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// The id that the master knows it by. A restarted client comes back under a new one.
     pub client_id: Uuid,
-    /// The tenant sent with every request; the master ignores it in base mode.
+    /// The tenant sent with every request that names none of its own.
     pub tenant_id: String,
     /// The endpoints of this client's own segments; replicas there are preferred.
     pub local_endpoints: Vec<String>,
@@ -65,6 +65,15 @@ impl ClientConfig {
     /// Whether a check is made, which only a test changes.
     pub(crate) fn guarded(&self, guard: Guard) -> bool {
         self.guards.stand(guard)
+    }
+
+    /// What a put is told whose key exists. Mirrors `client_service.cpp:Client::Put`, which calls it success.
+    pub(crate) fn put_of_existing(&self) -> Outcome {
+        if self.quirks.has(Quirk::ExistingKeyIsSuccess) {
+            Outcome::Ok
+        } else {
+            Outcome::Error(ErrorCode::ObjectAlreadyExists)
+        }
     }
 
     /// Whether a transfer that is given up is fenced first, which upstream does not do.

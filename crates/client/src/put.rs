@@ -198,7 +198,9 @@ impl Put {
 
     fn started(&mut self, result: Result<Vec<ReplicaDescriptor>, ErrorCode>) -> Want {
         match result {
-            Err(ErrorCode::ObjectAlreadyExists) if self.kind == PutKind::Put => Want::Done(Outcome::Ok),
+            Err(ErrorCode::ObjectAlreadyExists) if self.kind == PutKind::Put => {
+                Want::Done(self.config.put_of_existing())
+            }
             Err(code) => Want::Done(Outcome::Error(code)),
             Ok(granted) => {
                 self.granted = granted;

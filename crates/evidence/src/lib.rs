@@ -9,9 +9,11 @@ mod kind;
 mod line;
 mod log;
 mod projection;
+mod tenant;
 
 pub use content::{Content, Run};
 pub use event::{Event, EventId, Observer, Op};
 pub use kind::{Block, Change, Kind, Leg, Range, State, staging_of};
 pub use log::{Baseline, Evidence, Log};
 pub use projection::{Projected, projected, projection};
+pub use tenant::key_of_tenant;

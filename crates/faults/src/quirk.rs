@@ -1,6 +1,6 @@
 //! Named, switchable behaviours of upstream that break the contract, and the two profiles made of them.
 
-use moonquake_clock::Marks;
+use moonquake_clock::{DeadlineId, Marks, Rules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -37,8 +37,23 @@ pub enum Quirk {
     BatchLeaseCheckedOnce,
     /// A copy keeps its targets when its source is gone. Mirrors `master_service.cpp:ClearInvalidHandles`.
     OrphanedCopyKeepsTargets,
-    /// An upsert of another size that finds no room has dropped the old object. Mirrors `master_service.cpp:UpsertStart`.
-    FailedUpsertLosesObject,
+    /// An upsert of the same size reopens a leased range in place. Mirrors `master_service.cpp:UpsertStart` (case B).
+    UpsertOverwritesLeased,
+    /// The old value is given up when the upsert begins. Mirrors `master_service.cpp:UpsertStart` (cases B and C).
+    UpsertDropsOldValue,
+    /// A preemption whose allocation fails has preempted all the same. Mirrors `master_service.cpp:PutStart`.
+    FailedPreemptDropsPut,
+    /// The timeouts of puts and the end of soft pins are wall-clock instants. Mirrors `master_service.cpp:PutStart`,
+    /// `DiscardExpiredProcessingReplicas` and `master_service.h:IsSoftPinned`.
+    WallClockPuts,
+    /// The client limits its transfers on the wall clock. Mirrors `transfer_task.cpp:wait_for_completion`.
+    WallClockTransfers,
+    /// A put of a key that exists reports success. Mirrors `client_service.cpp:Client::Put`.
+    ExistingKeyIsSuccess,
+    /// The tenant of a request is ignored. Mirrors `rpc_service.cpp:WrappedMasterService` (`enable_multi_tenants`).
+    TenantIgnored,
+    /// A read of a group is told a full lease and extends none. Mirrors `master_service.cpp:GrantLeaseForGroup`.
+    GroupLeaseNotExtended,
 }
 
 /// A row of the quirk table.
@@ -157,12 +172,77 @@ pub const QUIRKS: &[QuirkRow] = &[
         mirrors: "master_service.cpp:ClearInvalidHandles",
     },
     QuirkRow {
-        id: Quirk::FailedUpsertLosesObject,
-        name: "failed-upsert-loses-object",
-        upstream: "an upsert of another size gives the old object up before it asks for memory",
-        strict: "the old object stays if there is no memory for the new one",
+        id: Quirk::UpsertOverwritesLeased,
+        name: "upsert-overwrites-leased",
+        upstream: "an upsert of the same size writes in place although a reader's lease lives",
+        strict: "an upsert of a leased object goes to other bytes, and the old ones are kept until the lease is over",
         mirrors: "master_service.cpp:UpsertStart",
     },
+    QuirkRow {
+        id: Quirk::UpsertDropsOldValue,
+        name: "upsert-drops-old-value",
+        upstream: "UpsertStart gives the old value up, so an upsert that fails leaves neither",
+        strict: "the old value stays readable until UpsertEnd, and after a revoke",
+        mirrors: "master_service.cpp:UpsertStart",
+    },
+    QuirkRow {
+        id: Quirk::FailedPreemptDropsPut,
+        name: "failed-preempt-drops-put",
+        upstream: "a start that preempts and then finds no room fails, and the preempted put is gone as well",
+        strict: "room is found first; a start that fails changes nothing",
+        mirrors: "master_service.cpp:PutStart",
+    },
+    QuirkRow {
+        id: Quirk::WallClockPuts,
+        name: "wall-clock-puts",
+        upstream: "discard, release, quarantine, idle sweep and soft pins are compared on the wall clock, which can be set",
+        strict: "they are compared on the monotonic clock",
+        mirrors: "master_service.cpp:DiscardExpiredProcessingReplicas",
+    },
+    QuirkRow {
+        id: Quirk::WallClockTransfers,
+        name: "wall-clock-transfers",
+        upstream: "the client's limit of a transfer is compared on the wall clock, which can be set",
+        strict: "it is compared on the monotonic clock",
+        mirrors: "transfer_task.cpp:wait_for_completion",
+    },
+    QuirkRow {
+        id: Quirk::ExistingKeyIsSuccess,
+        name: "existing-key-is-success",
+        upstream: "a put of a key that exists, finished or not, reports success and writes nothing",
+        strict: "it reports OBJECT_ALREADY_EXISTS",
+        mirrors: "client_service.cpp:Client::Put",
+    },
+    QuirkRow {
+        id: Quirk::TenantIgnored,
+        name: "tenant-ignored",
+        upstream: "a master without enable_multi_tenants ignores the tenant of every request",
+        strict: "each tenant has keys of its own",
+        mirrors: "rpc_service.cpp:WrappedMasterService",
+    },
+    QuirkRow {
+        id: Quirk::GroupLeaseNotExtended,
+        name: "group-lease-not-extended",
+        upstream: "a read of a grouped object whose lease is less than half over is told a full lease and extends none",
+        strict: "every read extends the lease that its reader is told",
+        mirrors: "master_service.cpp:GrantLeaseForGroup",
+    },
+];
+
+/// The deadlines that a quirk keeps on the wall clock, where the contract wants the monotonic one.
+const ON_THE_WALL: &[(Quirk, &[DeadlineId])] = &[
+    (Quirk::WallClockLeases, &[DeadlineId::Lease]),
+    (
+        Quirk::WallClockPuts,
+        &[
+            DeadlineId::Discard,
+            DeadlineId::Release,
+            DeadlineId::Quarantine,
+            DeadlineId::IdleSweep,
+            DeadlineId::SoftPin,
+        ],
+    ),
+    (Quirk::WallClockTransfers, &[DeadlineId::Transfer]),
 ];
 
 /// A set of quirks.
@@ -230,6 +310,15 @@ impl Quirks {
     pub fn asked(&self, quirk: Quirk) -> bool {
         self.asked.has(quirk as usize)
     }
+
+    /// Turns to the monotonic clock what a quirk that is off would keep on the wall clock. To be done once to the rules
+    /// of a run: a test that has turned a deadline to the other clock before finds it on the wall clock then.
+    pub fn apply_to(&self, rules: &mut Rules) {
+        let off = ON_THE_WALL.iter().filter(|(quirk, _)| !self.has(*quirk));
+        for id in off.flat_map(|(_, ids)| *ids) {
+            rules.flip_domain(*id);
+        }
+    }
 }
 
 impl Profile {
@@ -274,5 +363,18 @@ mod tests {
                 1
             );
         }
+    }
+
+    #[test]
+    fn strict_looks_at_the_wall_clock_nowhere() {
+        use moonquake_clock::Domain;
+        let mut strict = Rules::default();
+        Quirks::none().apply_to(&mut strict);
+        let mut upstream = Rules::default();
+        Quirks::all().apply_to(&mut upstream);
+        for row in moonquake_clock::DEADLINES {
+            assert_eq!(strict.get(row.id).domain, Domain::Monotonic, "{}", row.name);
+        }
+        assert_eq!(upstream, Rules::default());
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Attempt {
     pub(crate) copied: Vec<(Pos, Range)>,
     /// Ranges that moves took from its object, each from where on; they are quarantined.
     pub(crate) moved: Vec<(Pos, Range)>,
+    /// Whether it began with an UpsertStart.
+    pub(crate) upserts: bool,
     /// The first success of a PutEnd that its own operation sent.
     pub(crate) own_end: Option<Pos>,
     /// What became of it; none while it is unfinished.
@@ -225,6 +227,7 @@ impl Attempts {
             ranges: entry.ranges,
             copied: Vec::new(),
             moved: Vec::new(),
+            upserts: frame.rpc.contains("Upsert"),
             own_end: None,
             fate: None,
             removed: None,

@@ -1,7 +1,8 @@
 //! The calls of the store by what they do, whatever their upstream name.
 
 use crate::view::{Frame, View};
-use moonquake_evidence::Range;
+use moonquake_evidence::{Range, key_of_tenant};
+use moonquake_scenario::ArgValue;
 
 /// What a call does to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,12 +127,20 @@ fn batch_keys(view: &View<'_>, frame: &Frame<'_>, codes: usize) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The keys that an operation names, `{i}` replaced.
+/// The keys that an operation names, `{i}` replaced, each with its tenant.
 pub(crate) fn keys_of(action: &moonquake_scenario::Do, repetition: u32) -> Vec<String> {
     let one = action.key.iter();
     one.chain(&action.keys)
-        .map(|key| moonquake_scenario::Do::repeated(key, repetition))
+        .map(|key| key_of_tenant(tenant(action), &moonquake_scenario::Do::repeated(key, repetition)))
         .collect()
+}
+
+/// The tenant that an operation names, unless it is the default one.
+fn tenant(action: &moonquake_scenario::Do) -> Option<&str> {
+    match action.args.get("tenant_id") {
+        Some(ArgValue::Text(tenant)) if !tenant.is_empty() && tenant != "default" => Some(tenant),
+        _ => None,
+    }
 }
 
 /// Whether a call is the heartbeat.

@@ -1,7 +1,7 @@
 //! The configuration of a master, with upstream's defaults. Mirrors `mooncake-store/src/master.cpp` (flags).
 
-use moonquake_clock::{DeadlineId, Domain, Rule, Rules, Span};
-use moonquake_faults::{Guards, Profile, Quirk, Quirks};
+use moonquake_clock::{Rules, Span};
+use moonquake_faults::{Guards, Profile, Quirks};
 use std::collections::BTreeMap;
 
 /// How a master behaves.
@@ -146,12 +146,8 @@ impl MasterConfig {
         self.lease.ns / 1_000_000
     }
 
-    /// Compares leases on the monotonic clock where the quirk is off, unless the caller has replaced that rule.
+    /// Compares on the monotonic clock what a quirk that is off would keep on the wall clock.
     pub(crate) fn apply_quirks_to_rules(&mut self) {
-        let rule = self.rules.get(DeadlineId::Lease);
-        if !self.quirks.has(Quirk::WallClockLeases) && rule == Rules::default().get(DeadlineId::Lease) {
-            let domain = Domain::Monotonic;
-            self.rules.set(DeadlineId::Lease, Rule { domain, ..rule });
-        }
+        self.quirks.apply_to(&mut self.rules);
     }
 }

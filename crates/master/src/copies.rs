@@ -110,6 +110,14 @@ impl Master {
         names: &[String],
         (moves, token): (bool, Token),
     ) -> Result<(ReplicaDescriptor, Vec<ReplicaDescriptor>), ErrorCode> {
+        if self
+            .objects
+            .get(key)
+            .is_some_and(|object| object.before.is_some())
+        {
+            // The value that would be copied is about to go; upstream has no such state.
+            return Err(ErrorCode::ObjectReplicaBusy);
+        }
         let source = self
             .replica_on(key, source)
             .filter(|replica| replica.is_complete());

@@ -1,6 +1,6 @@
 //! From a request to the part of the master that answers it. Mirrors `rpc_service.cpp:WrappedMasterService`.
 //!
-//! The tenant of a request is ignored, as by every master without multi-tenancy.
+//! The keys that come here are those of the tenant already, where tenants are told apart; see [`crate::tenants`].
 
 use crate::Master;
 use crate::copies::Token;
@@ -95,9 +95,13 @@ impl Master {
                 Response::BatchRemove(self.batch_remove(now, keys, *force))
             }
             Request::RemoveByRegex { regex, force, .. } => {
-                Response::RemoveByRegex(self.remove_by_regex(now, regex, *force))
+                let scope = self.scope_of(request);
+                Response::RemoveByRegex(self.remove_by_regex(now, scope, regex, *force))
             }
-            Request::RemoveAll { force, .. } => Response::RemoveAll(self.remove_all(now, *force)),
+            Request::RemoveAll { force, .. } => {
+                let scope = self.scope_of(request);
+                Response::RemoveAll(self.remove_all(now, scope, *force))
+            }
             Request::BatchReplicaClear {
                 object_keys,
                 client_id,
@@ -185,7 +189,8 @@ impl Master {
                 Response::BatchGetReplicaList(self.batch_get_replica_list(now, keys))
             }
             Request::GetReplicaListByRegex { regex, .. } => {
-                Response::GetReplicaListByRegex(self.get_replica_list_by_regex(now, regex))
+                let scope = self.scope_of(request);
+                Response::GetReplicaListByRegex(self.get_replica_list_by_regex(now, scope, regex))
             }
             Request::BatchQueryIp { client_ids } => {
                 Response::BatchQueryIp(Ok(self.batch_query_ip(client_ids)))

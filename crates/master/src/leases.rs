@@ -4,11 +4,13 @@
 use crate::Master;
 use crate::objects::Object;
 use moonquake_clock::{Clocks, DeadlineId, Domain, Span};
+use moonquake_faults::Quirk;
 use moonquake_protocol::SoftPinAction;
 
 impl Master {
     /// Lengthens the lease of an object to at least one ttl from now; it is never shortened. In a group all members
-    /// are lengthened, but only if this object's lease is at least half over or a member has joined.
+    /// are lengthened; with the quirk `group-lease-not-extended` only if this object's lease is at least half over or a
+    /// member has joined.
     pub(crate) fn grant_lease(&mut self, now: Clocks, key: &str) {
         self.renew_pin_by_mistake(now, key);
         let Some(object) = self.objects.get(key) else {
@@ -32,7 +34,8 @@ impl Master {
             .rules
             .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, half);
         let group = object.group.clone();
-        if !half_over && !self.objects.has_joined(&group) {
+        let skips = !half_over && !self.objects.has_joined(&group);
+        if skips && self.config.quirks.has(Quirk::GroupLeaseNotExtended) {
             return;
         }
         for member in self.objects.members(&group) {

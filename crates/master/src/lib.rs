@@ -15,6 +15,7 @@
 mod access;
 mod addresses;
 mod allocator;
+mod beside;
 mod clients;
 mod closing;
 mod config;
@@ -37,6 +38,7 @@ mod removal;
 mod segments;
 mod select;
 mod sweep;
+mod tenants;
 mod upserts;
 mod view;
 mod writes;
@@ -54,7 +56,7 @@ use closing::Departures;
 use copies::CopyTask;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_faults::Guard;
-use moonquake_protocol::{Request, Response};
+use moonquake_protocol::{ErrorCode, Request, Response};
 use mounting::GracefulUnmount;
 use objects::Objects;
 use placement::Dice;
@@ -131,7 +133,10 @@ impl Master {
     /// carry it; only a master without the quirk `stale-put-end` looks at it.
     pub fn handle(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Response {
         self.run_graceful_timer(now);
-        let response = self.dispatch(now, request, fence);
+        let response = match self.in_tenant(request) {
+            Some(request) => self.dispatch(now, &request, fence),
+            None => refuse(request, ErrorCode::InvalidParams),
+        };
         self.objects.drop_empty_shards();
         response
     }

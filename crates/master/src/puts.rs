@@ -2,7 +2,7 @@
 
 use crate::Master;
 use crate::objects::{PendingPin, Replica, split_off};
-use crate::writes::{Write, check_write};
+use crate::writes::{NewObject, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
@@ -27,6 +27,7 @@ impl Master {
         let group = write.group()?;
         let key = write.key;
         self.drop_stale(key);
+        let preempts = self.objects.get(key).is_some();
         if let Some(object) = self.objects.get(key) {
             let rules = &self.config.rules;
             let base = rules.base(DeadlineId::Discard, object.put_start, object.last_start);
@@ -40,12 +41,23 @@ impl Master {
                 self.note_refused_start(now, key);
                 return Err(ErrorCode::ObjectAlreadyExists);
             }
-            if let Some(object) = self.take(key) {
-                let base = self.quarantine_base(object.put_start, now);
-                self.quarantine_unless_lifted(Guard::PreemptedRangeKept, object.replicas, base);
-            }
         }
-        self.allocate_object(now, write, group, pin, None)
+        let allocated = self.allocate_replicas(now, write);
+        let goes = allocated.is_ok() || self.config.quirks.has(Quirk::FailedPreemptDropsPut);
+        if let Some(object) = Some(key)
+            .filter(|_| preempts && goes)
+            .and_then(|key| self.take(key))
+        {
+            let base = self.quarantine_base(object.put_start, now);
+            self.quarantine_unless_lifted(Guard::PreemptedRangeKept, object.replicas, base);
+        }
+        let new = NewObject {
+            replicas: allocated?,
+            group,
+            pin,
+            soft_pin_end: None,
+        };
+        Ok(self.insert_object(now, write, new))
     }
 
     /// Remembers a refused PutStart, from which a deadline counts only by mistake.
@@ -78,6 +90,10 @@ impl Master {
             return Err(ErrorCode::IllegalClient);
         }
         let once = self.guarded(Guard::EndOnce);
+        if self.lost_beside(key) {
+            self.settle_write(key);
+            return Err(ErrorCode::ReplicaIsGone);
+        }
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
         if !object.writing && once {
@@ -92,7 +108,7 @@ impl Master {
             return Err(ErrorCode::InvalidWrite);
         }
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
-        let was_readable = object.has_complete();
+        let was_readable = object.before.is_none() && object.has_complete();
         let mut finished_own = false;
         for replica in object
             .replicas
@@ -110,6 +126,7 @@ impl Master {
         }
         object.lease_end = object.lease_end.max_each(now);
         if object.all_complete() {
+            self.retire_old_value(now, key);
             self.objects.set_writing(key, false);
         }
         if commits_pin {
@@ -135,7 +152,11 @@ impl Master {
         let only_open = self.guarded(Guard::RevokeOnlyOpen);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
-        let closed = !object.writing || (meant && !object.replicas.iter().all(Replica::is_processing));
+        let mut own = object
+            .replicas
+            .iter()
+            .filter(|replica| object.is_of_write(replica));
+        let closed = !object.writing || (meant && !own.all(Replica::is_processing));
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
@@ -171,6 +192,9 @@ impl Master {
             object.pending_pin = None;
         }
         let complete = object.all_complete();
+        if complete {
+            object.restore_old_value();
+        }
         if self.look(key).is_none() {
             self.erase(key);
         } else if complete {

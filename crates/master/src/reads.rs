@@ -3,6 +3,7 @@
 use crate::Master;
 use crate::objects::SHARDS;
 use crate::pattern::{Pattern, PatternError};
+use crate::tenants::Scope;
 use moonquake_clock::Clocks;
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ErrorCode, GetReplicaListResponse, ReplicaDescriptor};
@@ -55,17 +56,25 @@ impl Master {
     }
 
     /// Where each key can be read that a pattern is found in; grants a lease to each.
-    pub(crate) fn get_replica_list_by_regex(&mut self, now: Clocks, text: &str) -> Result<Found, ErrorCode> {
+    pub(crate) fn get_replica_list_by_regex(
+        &mut self,
+        now: Clocks,
+        scope: Scope<'_>,
+        text: &str,
+    ) -> Result<Found, ErrorCode> {
         let pattern = Pattern::new(text).map_err(refusal)?;
         let mut found = Found::new();
         for key in self.objects.keys_by_shard() {
-            let Some(object) = self.objects.get(&key).filter(|_| pattern.is_in(&key)) else {
+            let Some(user_key) = scope.user_key(&key).filter(|key| pattern.is_in(key)) else {
+                continue;
+            };
+            let Some(object) = self.objects.get(&key) else {
                 continue;
             };
             let replicas = self.describe_readable(object);
             if !replicas.is_empty() {
                 self.grant_lease(now, &key);
-                found.insert(key.to_string(), replicas);
+                found.insert(user_key.to_owned(), replicas);
             }
         }
         Ok(found)

@@ -5,6 +5,7 @@ use crate::objects::order::HashOrder;
 use crate::objects::split_off;
 use crate::pattern::Pattern;
 use crate::reads::refusal;
+use crate::tenants::Scope;
 use moonquake_clock::Clocks;
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Uuid};
@@ -65,14 +66,21 @@ impl Master {
     }
 
     /// Removes whatever can be removed; how many went. Objects out of reach count too, since nothing is cleaned first.
-    pub(crate) fn remove_all(&mut self, now: Clocks, force: bool) -> i64 {
-        self.remove_each(now, force, |_| true)
+    pub(crate) fn remove_all(&mut self, now: Clocks, scope: Scope<'_>, force: bool) -> i64 {
+        self.remove_each(now, force, |key| scope.user_key(key).is_some())
     }
 
     /// Removes the objects whose key a pattern is found in and nothing protects; how many went.
-    pub(crate) fn remove_by_regex(&mut self, now: Clocks, text: &str, force: bool) -> Result<i64, ErrorCode> {
+    pub(crate) fn remove_by_regex(
+        &mut self,
+        now: Clocks,
+        scope: Scope<'_>,
+        text: &str,
+        force: bool,
+    ) -> Result<i64, ErrorCode> {
         let pattern = Pattern::new(text).map_err(refusal)?;
-        Ok(self.remove_each(now, force, |key| pattern.is_in(key)))
+        let chosen = |key: &str| scope.user_key(key).is_some_and(|key| pattern.is_in(key));
+        Ok(self.remove_each(now, force, chosen))
     }
 
     /// Removes the objects that a filter chooses and nothing protects; how many went.

@@ -3,7 +3,7 @@
 use crate::Master;
 use crate::objects::{Replica, split_off};
 use crate::puts::single_configs;
-use crate::writes::{PinRequest, Write, check_write};
+use crate::writes::{NewObject, PinRequest, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ErrorCode, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Uuid};
@@ -21,7 +21,6 @@ impl Master {
         let group = write.group()?;
         let key = write.key;
         self.drop_stale(key);
-        let mut kept_pin = None;
         if let Some(object) = self.objects.get(key) {
             if write.config.group_ids.is_some() && object.group != group {
                 return Err(ErrorCode::InvalidParams);
@@ -30,44 +29,102 @@ impl Master {
                 return Err(ErrorCode::ObjectHasReplicationTask);
             }
             if object.writing {
-                kept_pin = self.preempt(now, key);
+                return self.upsert_preempting(now, write, group, pin);
             }
         }
-        let Some(object) = self.objects.get(key) else {
-            return self.allocate_object(now, write, group, pin, kept_pin);
+        self.upsert_settled(now, write, group, pin, None)
+    }
+
+    /// An upsert of a key that is being written: that write goes, and the key is written anew.
+    fn upsert_preempting(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        group: String,
+        pin: PinRequest,
+    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+        let nothing_finished = self
+            .objects
+            .get(write.key)
+            .is_some_and(|object| !object.has_complete());
+        if nothing_finished && !self.config.quirks.has(Quirk::FailedPreemptDropsPut) {
+            let replicas = self.allocate_replicas(now, write)?;
+            let soft_pin_end = self.preempt(now, write.key);
+            let new = NewObject {
+                replicas,
+                group,
+                pin,
+                soft_pin_end,
+            };
+            return Ok(self.insert_object(now, write, new));
+        }
+        let kept_pin = self.preempt(now, write.key);
+        self.upsert_settled(now, write, group, pin, kept_pin)
+    }
+
+    /// An upsert of a key that is absent or finished.
+    fn upsert_settled(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        group: String,
+        pin: PinRequest,
+        kept_pin: Option<Clocks>,
+    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+        let Some(object) = self.objects.get(write.key) else {
+            let new = NewObject {
+                replicas: self.allocate_replicas(now, write)?,
+                group,
+                pin,
+                soft_pin_end: kept_pin,
+            };
+            return Ok(self.insert_object(now, write, new));
         };
         if object.replicas.iter().any(|replica| replica.readers > 0) {
             return Err(ErrorCode::ObjectReplicaBusy);
         }
-        if object.size_bytes == write.size_bytes {
+        let in_place = if self.lease_is_over(object, now) {
+            Quirk::UpsertDropsOldValue
+        } else {
+            Quirk::UpsertOverwritesLeased
+        };
+        if object.size_bytes == write.size_bytes && self.config.quirks.has(in_place) {
             return Ok(self.reopen_in_place(now, write, pin));
         }
+        if self.config.quirks.has(Quirk::UpsertDropsOldValue) {
+            self.replace(now, write, pin)
+        } else {
+            self.write_beside(now, write, pin)
+        }
+    }
+
+    /// Gives the old value up and writes the new one elsewhere.
+    fn replace(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        pin: PinRequest,
+    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+        let soft_pin_end = self.living_pin(now, write.key);
+        let Some(object) = self.take(write.key) else {
+            return Err(ErrorCode::ObjectNotFound);
+        };
         let config = ReplicateConfig {
             with_hard_pin: write.config.with_hard_pin || object.hard_pinned,
             ..write.config.clone()
         };
-        let group = object.group.clone();
-        let kept_pin = self.living_pin(now, key);
-        let mut old = self.take(key);
-        if self.config.quirks.has(Quirk::FailedUpsertLosesObject)
-            && let Some(object) = old.take()
-        {
-            // Before anybody knows whether there is room for the new one.
-            self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
-        }
+        self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
         let write = Write {
             config: &config,
             ..*write
         };
-        let result = self.allocate_object(now, &write, group, pin, kept_pin);
-        match old {
-            Some(object) if result.is_err() => self.objects.insert(key, object),
-            Some(object) => {
-                self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
-            }
-            None => {}
-        }
-        result
+        let new = NewObject {
+            replicas: self.allocate_replicas(now, &write)?,
+            group: object.group,
+            pin,
+            soft_pin_end,
+        };
+        Ok(self.insert_object(now, &write, new))
     }
 
     /// The soft pin of an object, unless it is over.
@@ -87,6 +144,7 @@ impl Master {
         let unfinished = split_off(&mut object.replicas, Replica::is_processing);
         object.pending_pin = None;
         let gone = !object.has_complete();
+        object.restore_old_value();
         self.quarantine_unless_lifted(Guard::OvertakenRangeKept, unfinished, now);
         self.objects.set_writing(key, false);
         if !gone {

@@ -1,6 +1,7 @@
 //! What an observer without side effects sees. Mirrors the admin endpoints of `master_admin_server.cpp`.
 
 use crate::Master;
+use crate::tenants::split;
 use std::collections::BTreeMap;
 
 /// Where one readable replica lies.
@@ -21,8 +22,8 @@ pub struct View {
     pub allocated_bytes: u64,
     /// Bytes of all mounted segments.
     pub capacity_bytes: u64,
-    /// The readable keys with their replicas in the master's order.
-    pub keys: BTreeMap<String, Vec<Place>>,
+    /// The readable keys, each with its tenant if that is not the default one, and their replicas in the master's order.
+    pub keys: BTreeMap<(Option<String>, String), Vec<Place>>,
     /// The mounted segments by name with their bytes; segments that share a name are added up.
     pub segments: BTreeMap<String, u64>,
 }
@@ -53,7 +54,9 @@ impl Master {
                 })
                 .collect();
             if !places.is_empty() {
-                view.keys.insert(key.to_string(), places);
+                let (tenant, key) = split(key);
+                view.keys
+                    .insert((tenant.map(str::to_owned), key.to_owned()), places);
             }
         }
         view

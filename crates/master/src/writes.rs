@@ -39,6 +39,19 @@ pub(crate) struct PinRequest {
     ttl_ms: u64,
 }
 
+/// What a new object is made of, beside its write.
+#[derive(Debug)]
+pub(crate) struct NewObject {
+    /// Its memory.
+    pub(crate) replicas: Vec<Replica>,
+    /// Its group; empty for none.
+    pub(crate) group: String,
+    /// What becomes of the soft pin when it is finished.
+    pub(crate) pin: PinRequest,
+    /// A soft pin that it takes over.
+    pub(crate) soft_pin_end: Option<Clocks>,
+}
+
 /// The checks of a request in upstream's order, up to the group.
 pub(crate) fn check_write(config: &MasterConfig, write: &Write<'_>) -> Result<PinRequest, ErrorCode> {
     let wanted = write.config;
@@ -122,15 +135,12 @@ impl Master {
         names
     }
 
-    /// Allocates the replicas of a new object and makes it, unfinished, under a key that is absent.
-    pub(crate) fn allocate_object(
+    /// Allocates the replicas of a write; nothing else changes, but for the wish to evict when there is no room.
+    pub(crate) fn allocate_replicas(
         &mut self,
         now: Clocks,
         write: &Write<'_>,
-        group: String,
-        pin: PinRequest,
-        soft_pin_end: Option<Clocks>,
-    ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
+    ) -> Result<Vec<Replica>, ErrorCode> {
         let wish = Wish {
             size_bytes: write.size_bytes,
             replicas: write.config.replica_num,
@@ -158,11 +168,27 @@ impl Master {
             self.free_all(&replicas);
             return Err(ErrorCode::NoAvailableHandle);
         }
+        Ok(replicas)
+    }
+
+    /// Makes a new object, unfinished, under a key that is absent.
+    pub(crate) fn insert_object(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        new: NewObject,
+    ) -> Vec<ReplicaDescriptor> {
+        let NewObject {
+            replicas,
+            group,
+            pin,
+            soft_pin_end,
+        } = new;
         let ids: Vec<u64> = replicas.iter().map(|replica| replica.id).collect();
         let descriptors = replicas.iter().map(|replica| self.describe(replica)).collect();
         let object = Object {
             client: write.client,
-            attempt: ids[0],
+            attempt: ids.first().copied().unwrap_or_default(),
             put_start: now,
             last_start: now,
             size_bytes: write.size_bytes,
@@ -173,10 +199,11 @@ impl Master {
             pending_pin: Some(pin.pending(ids)),
             hard_pinned: write.config.with_hard_pin,
             writing: true,
+            before: None,
             replicas,
         };
         self.objects.insert(write.key, object);
-        Ok(descriptors)
+        descriptors
     }
 
     /// A new unfinished replica on allocated memory.

@@ -48,7 +48,7 @@ pub use enums::{
 };
 pub use error_code::ErrorCode;
 pub use ids::{ParseUuidError, Uuid};
-pub use rpc::{Request, Response, Rpc, function_id_of};
+pub use rpc::{DEFAULT_TENANT, Request, Response, Rpc, function_id_of, is_tenant_name};
 pub use struct_pack::{Literal, TypeTag};
 pub use types::{
     BufferDescriptor, CopyStartResponse, DescriptorVariant, DiskDescriptor, DistributedFsDescriptor,

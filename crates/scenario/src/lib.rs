@@ -9,6 +9,7 @@ pub mod instant;
 pub mod parse;
 mod plan;
 mod reach;
+mod remarks;
 pub mod schema;
 mod words;
 
@@ -17,4 +18,5 @@ pub use error::{Problem, ProblemKind, ScenarioErrors};
 pub use explain::explain;
 pub use format::{FormatError, format};
 pub use plan::*;
+pub use remarks::remarks;
 pub use words::size as size_words;

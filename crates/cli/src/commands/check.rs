@@ -45,6 +45,9 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     let width = selected.iter().map(|one| one.plan.id.len()).max().unwrap_or(0);
     for one in &selected {
         out.line(&format!("ok  {:<width$}  {}", one.plan.id, one.plan.path));
+        for remark in moonquake_scenario::remarks(&one.plan) {
+            out.line(&format!("    note: {remark}"));
+        }
     }
     let ending = if selected.len() == 1 { " is" } else { "s are" };
     out.line(&format!("{} scenario{ending} in order", selected.len()));

@@ -3,7 +3,7 @@
 use crate::link::Link;
 use crate::owner::Owners;
 use moonquake_clock::{Clocks, Thread};
-use moonquake_evidence::{Baseline, Range, State};
+use moonquake_evidence::{Baseline, Range, State, key_of_tenant};
 use moonquake_master::{Master, MasterConfig};
 use moonquake_protocol::{ErrorCode, Request};
 use moonquake_scenario::EngineError;
@@ -108,7 +108,12 @@ impl Ports for ModelPorts {
             keys: view
                 .keys
                 .into_iter()
-                .map(|(key, at)| (key, at.into_iter().map(range).collect()))
+                .map(|((tenant, key), at)| {
+                    (
+                        key_of_tenant(tenant.as_deref(), &key),
+                        at.into_iter().map(range).collect(),
+                    )
+                })
                 .collect(),
             segments: view.segments,
         })

@@ -83,11 +83,6 @@ pub(crate) struct Words<'a> {
     keys: Vec<String>,
 }
 
-/// The tenant that a step names; `None` means the client's own.
-pub(crate) fn tenant(action: &Do) -> Option<String> {
-    action.args.get("tenant_id").map(|_| text(action, "tenant_id"))
-}
-
 fn flag(action: &Do, name: &str) -> bool {
     matches!(action.args.get(name), Some(ArgValue::Bool(true)))
 }
@@ -103,6 +98,14 @@ fn text(action: &Do, name: &str) -> String {
     match action.args.get(name) {
         Some(ArgValue::Text(text)) => text.clone(),
         _ => String::new(),
+    }
+}
+
+/// The tenant that a step names, an empty one too.
+pub(crate) fn tenant(action: &Do) -> Option<String> {
+    match action.args.get("tenant_id") {
+        Some(ArgValue::Text(tenant)) => Some(tenant.clone()),
+        _ => None,
     }
 }
 

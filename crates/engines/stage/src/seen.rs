@@ -3,7 +3,7 @@
 use crate::ports::{OwnerEvent, Ports, Seen};
 use crate::state::{Stage, Staged};
 use moonquake_client::{Outcome, granted_by, memory_of};
-use moonquake_evidence::{Kind, Leg, Observer, Op, Range};
+use moonquake_evidence::{Kind, Leg, Observer, Op, Range, key_of_tenant};
 use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
 
 /// The key a request names; those of a batch joined by commas.
@@ -64,6 +64,14 @@ fn keys_of(request: &Request) -> Option<Vec<&str>> {
         }
         _ => return None,
     })
+}
+
+/// The key a request names, with its tenant if it names one that is not the default.
+fn named_key(request: &Request) -> Option<String> {
+    let keys = key_of(request)?;
+    let tenant = request.tenant();
+    let named: Vec<String> = keys.split(',').map(|key| key_of_tenant(tenant, key)).collect();
+    Some(named.join(","))
 }
 
 /// The answer's code: `ok`, an error name, or those of a batch joined by commas.
@@ -154,7 +162,7 @@ impl<P: Ports> Stage<'_, P> {
                 message: frame.message,
                 leg: frame.leg,
                 rpc: frame.request.rpc().name().to_owned(),
-                key: key_of(&frame.request),
+                key: named_key(&frame.request),
                 code: frame.answer.as_ref().map(code_of),
                 ranges,
                 shares,

@@ -6,7 +6,7 @@ use crate::memory::Buffers;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged, StepRecord};
 use moonquake_client::ClientConfig;
-use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Span};
+use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Baseline, Kind, Log, Observer};
 use moonquake_protocol::Uuid;
 use moonquake_scenario::{Plan, RunOptions, Timeouts};
@@ -34,9 +34,16 @@ pub fn start_clocks() -> Clocks {
     }
 }
 
+/// How clients compare deadlines in a run.
+fn client_rules(options: &RunOptions) -> Rules {
+    let mut rules = options.rules.clone();
+    options.quirks.apply_to(&mut rules);
+    rules
+}
+
 fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
-    config.rules = options.rules.clone();
+    config.rules = client_rules(options);
     config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
     Actor {
@@ -66,6 +73,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
     Stage {
         plan,
         options,
+        rules: client_rules(options),
         ports,
         log: Log::new(),
         now: Span::ZERO,

@@ -8,7 +8,7 @@ use crate::operations::Running;
 use crate::ports::{PortError, Ports};
 use crate::runner::Repeater;
 use crate::transfers::Transfer;
-use moonquake_clock::{Clocks, Domain, MonotonicNs, RealtimeNs, Span};
+use moonquake_clock::{Clocks, Domain, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Kind, Log, Observer, Op, Range};
 use moonquake_protocol::Uuid;
 use moonquake_scenario::{EngineError, Moment, Plan, RunOptions};
@@ -48,6 +48,8 @@ pub(crate) struct StepRecord {
 pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) plan: &'a Plan,
     pub(crate) options: &'a RunOptions,
+    /// How deadlines of clients are compared in this run.
+    pub(crate) rules: Rules,
     pub(crate) ports: P,
     pub(crate) log: Log,
     pub(crate) now: Span,

@@ -86,7 +86,7 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn until(&self, id: DeadlineId, actor: &str, base: Clocks, length: Span) -> Span {
-        self.now + self.options.rules.until(id, base, length, self.clocks(actor))
+        self.now + self.rules.until(id, base, length, self.clocks(actor))
     }
 
     fn boundary_due(&self) -> Option<(Span, Due)> {
@@ -146,7 +146,7 @@ impl<P: Ports> Stage<'_, P> {
                     .running
                     .values()
                     .any(|running| running.op.is_none() && running.actor == *name);
-                let wait = heartbeat.until(&self.options.rules, self.clocks(name));
+                let wait = heartbeat.until(&self.rules, self.clocks(name));
                 (!busy).then(|| (self.now + wait, Due::Ping(name.clone())))
             })
     }

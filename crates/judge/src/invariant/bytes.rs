@@ -208,26 +208,29 @@ enum Standing {
 
 fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos], pos: Pos) -> Standing {
     let release = i128::from(view.plan.world.timeouts.release.ns);
-    let start = clock.at(view, attempt.start);
     let fate = attempt.fate.filter(|fate| place_of(*fate) < pos);
-    let (due, surely) = match fate {
-        None | Some(Fate::Preempted(_)) => (start + release, true),
+    let (from, surely) = match fate {
+        None | Some(Fate::Preempted(_)) => (attempt.start, true),
         // Strict masters quarantine a revoked range; upstream frees it at once.
-        Some(Fate::Revoked(at)) => (clock.at(view, at) + release, false),
+        Some(Fate::Revoked(at)) => (at, false),
         // Replaced by an upsert: quarantined from then on, unless it was written in place.
         Some(Fate::Completed(_)) if attempt.replaced.is_some_and(|at| at < pos) => {
-            let replaced = attempt.replaced.unwrap_or(attempt.start);
-            (clock.at(view, replaced) + release, false)
+            if let kept @ Standing::Maybe = leased(view, attempt, clock, sweeps, pos) {
+                return kept;
+            }
+            (attempt.replaced.unwrap_or(attempt.start), false)
         }
         // Completed and not readable: removed or evicted. Only a lease can keep its bytes.
-        Some(Fate::Completed(_)) => match last_lease(view, attempt, clock, pos) {
-            Some(until) => (until, false),
-            None => return Standing::Freed,
-        },
+        Some(Fate::Completed(_)) => return leased(view, attempt, clock, sweeps, pos),
     };
-    let now = clock.at(view, pos);
-    if now < due || (fate.is_none() && now == due) {
-        return if surely { Standing::Surely } else { Standing::Maybe };
+    let (due, now) = (clock.at(view, from) + release, clock.at(view, pos));
+    // A master may count on either of its clocks, and its monotonic one is the timeline's.
+    let (due_too, now_too) = (timeline(view, from) + release, timeline(view, pos));
+    let ahead = |now: i128, due: i128| now < due || (fate.is_none() && now == due);
+    match (ahead(now, due), ahead(now_too, due_too)) {
+        (true, true) if surely => return Standing::Surely,
+        (false, false) => {}
+        _ => return Standing::Maybe,
     }
     // An unfinished attempt is given up only after its instant, a quarantined range is free at it.
     let strict = i128::from(fate.is_none());
@@ -247,8 +250,9 @@ fn place_of(fate: Fate) -> Pos {
     }
 }
 
-/// The end of the last lease that the master granted on an attempt's ranges before `pos`, on its own wall clock.
-fn last_lease(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, pos: Pos) -> Option<i128> {
+/// How a completed attempt stands that is not readable any more: until its last lease is over on both clocks of the
+/// master, its bytes may be kept.
+fn leased(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos], pos: Pos) -> Standing {
     let granted = view.frames.iter().filter(|frame| {
         frame.leg == Leg::RequestHandled
             && attempt.start < frame.pos
@@ -256,12 +260,26 @@ fn last_lease(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, pos: Pos)
             && rpc::family(frame.rpc) == Some(Family::Query)
             && frame.ranges.iter().any(|range| attempt.overlaps(range))
     });
-    granted
-        .filter_map(|frame| {
-            let lease = moonquake_clock::Span::from_ms(frame.lease_ms?);
-            Some(clock.at(view, frame.pos) + i128::from(lease.ns))
-        })
-        .max()
+    let ends = granted.filter_map(|frame| {
+        let lease = i128::from(moonquake_clock::Span::from_ms(frame.lease_ms?).ns);
+        Some((
+            clock.at(view, frame.pos) + lease,
+            timeline(view, frame.pos) + lease,
+        ))
+    });
+    let Some((due, due_too)) = ends.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1))) else {
+        return Standing::Freed;
+    };
+    let over = |pos: Pos| clock.at(view, pos) >= due && timeline(view, pos) >= due_too;
+    let swept = sweeps
+        .iter()
+        .any(|sweep| *sweep < pos && *sweep > attempt.start && over(*sweep));
+    if swept { Standing::Freed } else { Standing::Maybe }
+}
+
+/// The timeline's own time at `pos`.
+fn timeline(view: &View<'_>, pos: Pos) -> i128 {
+    i128::from(view.at(pos).ns)
 }
 
 /// The master's own wall clock, as it was read back: by how much it is ahead of where it stood at first.

@@ -5,5 +5,5 @@ mod object;
 pub(crate) mod order;
 mod store;
 
-pub(crate) use object::{Object, PendingPin, Replica, split_off};
+pub(crate) use object::{Before, Object, PendingPin, Replica, split_off};
 pub(crate) use store::{Objects, SHARDS};

@@ -48,6 +48,21 @@ pub(crate) struct PendingPin {
     pub(crate) replicas: Vec<u64>,
 }
 
+/// What an object was before an upsert began that writes beside the old value. Mirrors nothing upstream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    /// Writer of the old value.
+    pub(crate) client: Uuid,
+    /// Attempt of the old value.
+    pub(crate) attempt: u64,
+    /// When that attempt began.
+    pub(crate) put_start: Clocks,
+    /// Length in bytes of the new value.
+    pub(crate) new_size_bytes: u64,
+    /// Whether the new value is to be hard-pinned.
+    pub(crate) new_hard_pinned: bool,
+}
+
 /// The metadata of one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
@@ -75,6 +90,8 @@ pub(crate) struct Object {
     pub(crate) hard_pinned: bool,
     /// Whether a put or upsert is unfinished. Mirrors membership in `processing_keys`.
     pub(crate) writing: bool,
+    /// Set while an upsert writes beside the old value; its replicas are the unfinished ones.
+    pub(crate) before: Option<Before>,
     /// The copies, in the order of their creation.
     pub(crate) replicas: Vec<Replica>,
 }
@@ -83,6 +100,12 @@ impl Object {
     /// Whether any replica is complete, within reach or not.
     pub(crate) fn has_complete(&self) -> bool {
         self.replicas.iter().any(Replica::is_complete)
+    }
+
+    /// Whether a replica belongs to the write under way, and not to the value that it is to replace.
+    pub(crate) fn is_of_write(&self, replica: &Replica) -> bool {
+        // Ids only grow.
+        self.before.is_none() || replica.id >= self.attempt
     }
 
     /// Whether no replica is unfinished.

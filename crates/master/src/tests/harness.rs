@@ -276,7 +276,7 @@ impl Harness {
 
     /// The readable keys, without a lease for any.
     pub(super) fn keys(&self) -> Vec<String> {
-        self.master.view().keys.into_keys().collect()
+        self.master.view().keys.into_keys().map(|(_, key)| key).collect()
     }
 }
 

@@ -33,6 +33,7 @@
 //! | Upsert* | `upserts::*` |
 //! | AccessorCleanupAfterSegmentUnmountDoesNotCrash | `puts::an_end_after_the_segment_died` |
 
+mod contract;
 mod copies;
 mod deadlines;
 mod evictions;

@@ -2,7 +2,7 @@
 
 use super::harness::*;
 use crate::MasterConfig;
-use moonquake_clock::{Clocks, DeadlineId, Domain, Rules, Span, Thread};
+use moonquake_clock::{Clocks, Compare, DeadlineId, Domain, Rules, Span, Thread};
 use moonquake_faults::{QUIRKS, Quirk, Quirks};
 use moonquake_protocol::{ErrorCode, ReplicateConfig, Request, Response, Segment, Uuid};
 
@@ -17,7 +17,7 @@ fn with_quirks(quirks: Quirks) -> MasterConfig {
 }
 
 /// Asserts what a story shows with the quirk alone, and what without any and with all the others.
-fn differs<T: PartialEq + std::fmt::Debug>(
+pub(super) fn differs<T: PartialEq + std::fmt::Debug>(
     quirk: Quirk,
     story: impl Fn(MasterConfig) -> T,
     with: T,
@@ -112,7 +112,7 @@ fn wall_clock_leases() {
 }
 
 #[test]
-fn a_lease_rule_of_the_caller_is_left_alone() {
+fn a_comparison_of_the_caller_is_kept_on_the_clock_of_the_quirks() {
     let mut rules = Rules::default();
     rules.flip_compare(DeadlineId::Lease);
     let mut config = MasterConfig {
@@ -120,7 +120,8 @@ fn a_lease_rule_of_the_caller_is_left_alone() {
         ..with_quirks(Quirks::none())
     };
     config.apply_quirks_to_rules();
-    assert_eq!(config.rules.get(DeadlineId::Lease).domain, Domain::Realtime);
+    let rule = config.rules.get(DeadlineId::Lease);
+    assert_eq!((rule.domain, rule.compare), (Domain::Monotonic, Compare::Strict));
 }
 
 #[test]

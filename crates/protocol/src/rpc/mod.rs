@@ -3,10 +3,12 @@
 #[macro_use]
 mod macros;
 mod table;
+mod tenant;
 
 pub use table::{Request, Response, Rpc};
 #[cfg(feature = "proptest")]
 pub(crate) use table::{request_strategy, response_strategy};
+pub use tenant::{DEFAULT_TENANT, is_tenant_name};
 
 use crate::error_code::ErrorCode;
 use crate::struct_pack::{DecodeError, Literal, Prefix, Reader, TypeTag, encode_message_into};
