@@ -1,6 +1,8 @@
 //! Scenario x engine x profile = one test. The file says what comes out; a run that says something else fails with its
 //! deviations. On both engines the postmortem is a snapshot that people review.
 
+mod readme;
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use moonquake_evidence::{Evidence, projection};
 use moonquake_faults::Profile;
@@ -8,7 +10,7 @@ use moonquake_judge::judge;
 use moonquake_native::MasterEngine;
 use moonquake_report::{Postmortem, markdown};
 use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions, Verdict};
-use moonquake_tests::{plan_of, plans, run, scenario_files, scenarios_folder, short_name};
+use moonquake_tests::{plan_of, plans, run, scenario_files, short_name};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,8 +29,9 @@ fn main() -> ExitCode {
     ));
     trials.push(real(
         "real_readme::its_report_is_what_the_master_gives",
-        readme_report,
+        readme::report,
     ));
+    trials.push(Trial::test("readme::both_languages_say_the_same", readme::both).with_kind("text"));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -83,28 +86,13 @@ fn claimed_only() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The report that the README shows is the one that the unmodified master gives.
-fn readme_report() -> Result<(), Failed> {
-    const NAME: &str = "clock/master-steps-forward-in-a-lease.scenario.toml";
-    let folder = scenarios_folder();
-    let plan = plan_of(&folder.join(NAME));
-    let replay = format!("moonquake run {} --engine master --profile upstream", plan.path);
-    let evidence = held(&plan, EngineKind::Master, Profile::Upstream)?;
-    let judgement = judge(&plan, &evidence, Profile::Upstream, EngineKind::Master);
-    let fresh = Postmortem::new(&plan, &evidence, &judgement, &replay).map_err(|error| error.to_string())?;
-    let shown = std::fs::read_to_string(folder.join("../fixtures/reports/clock-master-steps-forward.md"))?;
-    if markdown(&fresh) == shown {
-        return Ok(());
-    }
-    Err(format!("renew fixtures/reports/clock-master-steps-forward.md with `{replay} --report DIR`").into())
-}
-
 /// At listing a file that does not parse is no reason to stop: its test fails and tells why.
 fn parsed(file: &Path) -> Option<Plan> {
     moonquake_scenario::parse::from_path(file).ok()
 }
 
-fn held(plan: &Plan, engine: EngineKind, profile: Profile) -> Result<Evidence, Failed> {
+/// The evidence of a run that came out as its file says.
+pub(crate) fn held(plan: &Plan, engine: EngineKind, profile: Profile) -> Result<Evidence, Failed> {
     let evidence = run(engine, plan, &RunOptions::new(profile))?;
     let judgement = judge(plan, &evidence, profile, engine);
     let Some(claim) = &judgement.claim else {

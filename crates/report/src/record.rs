@@ -54,7 +54,8 @@ pub struct Record {
     pub failure: Option<String>,
     /// The command that brings the same events back.
     pub replay: String,
-    /// Facts of the machine. Nothing else here differs from one to another.
+    /// Facts of the machine. Nothing else here differs from one to another, but for the hash of the preload library, which
+    /// is that of a build.
     pub machine: Machine,
 }
 

@@ -236,5 +236,8 @@ fn machine(records: &[Record]) -> String {
     let mut rows = table(&["On this machine", ""]);
     rows.row(vec!["Operating system".to_owned(), inline(&record.machine.os)]);
     rows.row(vec!["Processor".to_owned(), inline(&record.machine.arch)]);
-    format!("## Machine\n\nNothing above depends on it.\n\n{}", rows.finish())
+    format!(
+        "## Machine\n\nNothing above depends on it, but for the hash of the preload library, which is that of this build.\n\n{}",
+        rows.finish()
+    )
 }
