@@ -3,22 +3,18 @@
 //! 3. Every quirk, every part of every deadline and every guard is noticed by a scenario, and every scenario notices
 //!    one of them.
 
-use moonquake_faults::QUIRKS;
-use moonquake_tests::{breaks, field_cases, matrix, plan_of, scenario_files, short_name};
+use moonquake_tests::{breaks, field_cases, kept, matrix, plan_of, scenario_files, short_name};
 
-/// Scenarios that nothing in the store can break, because they are about something else.
-const EXCUSED: &[&str] = &[];
+/// Scenarios that nothing in the store can break, because they are about something else: this one says that a phase
+/// that is never reached is not reproduced, whatever the store does.
+const EXCUSED: &[&str] = &["crash/phase-never-reached"];
 
 #[test]
 fn model_everything_that_breaks_is_noticed() {
     let rows = breaks::survey();
-    println!("{}", matrix::render(&rows));
-    // Scenarios for the rest are being written; then all of this is demanded, and the table kept.
-    let (demanded, wanted): (Vec<_>, Vec<_>) = matrix::gaps(&rows, EXCUSED)
-        .into_iter()
-        .partition(|gap| QUIRKS.iter().any(|row| gap.ends_with(row.name)));
-    println!("{}", wanted.join("\n"));
-    assert!(demanded.is_empty(), "{}", demanded.join("\n"));
+    let gaps = matrix::gaps(&rows, EXCUSED);
+    assert!(gaps.is_empty(), "{}", gaps.join("\n"));
+    kept::compare("scenarios/MATRIX.md", &matrix::render(&rows)).unwrap_or_else(|why| panic!("{why}"));
 }
 
 #[test]
@@ -28,6 +24,8 @@ fn field_cases_are_told() {
         .map(|file| (short_name(file), plan_of(file)))
         .collect();
     let cases = field_cases::cases();
-    println!("{}", field_cases::render(&cases, &plans));
-    println!("{}", field_cases::problems(&cases, &plans).join("\n"));
+    let problems = field_cases::problems(&cases, &plans);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let table = field_cases::render(&cases, &plans);
+    kept::compare("scenarios/FIELD-CASES.md", &table).unwrap_or_else(|why| panic!("{why}"));
 }

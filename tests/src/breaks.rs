@@ -102,7 +102,7 @@ impl Break {
     /// Whether the break can change anything in a run under these options, which has been made without it.
     fn matters(self, plain: &RunOptions) -> bool {
         match self {
-            Break::Quirk(quirk) => plain.quirks.asked(quirk),
+            Break::Quirk(quirk) => plain.quirks.mattered(quirk, &plain.rules),
             Break::Flip(deadline, flip) => plain.rules.mattered(deadline, flip),
             Break::Guard(guard) => plain.guards.asked(guard),
         }

@@ -6,7 +6,7 @@
 //! runs on the model, strict and with one quirk alone, and reaches the quirk if the judge notices.
 
 use moonquake_clock::{Deadline, Length as Lasts, Thread};
-use moonquake_faults::{ActionKind, Dimension, PhaseId, Profile, Quirk, Quirks};
+use moonquake_faults::{ActionKind, Dimension, PhaseId, Profile, QUIRKS, QuirkRow, Quirks};
 use moonquake_judge::judge;
 use moonquake_model::ModelEngine;
 use moonquake_scenario::{
@@ -78,27 +78,55 @@ fn instants(plan: &Plan) -> Vec<&Instant> {
     found
 }
 
-/// Scenarios that come out differently when this quirk alone is switched on in the strict model. `strict` is what comes
-/// out without any.
-pub(crate) fn quirk<'a>(plans: &'a [Plan], strict: &[Option<Outcome>], quirk: Quirk) -> Vec<&'a str> {
-    let with = outcomes(plans, &Quirks::only(quirk));
-    let pairs = strict.iter().zip(&with).zip(plans);
-    let noticed = pairs.filter(|((without, with), _)| without != with);
-    noticed.map(|(_, plan)| plan.id.as_str()).collect()
+/// For each quirk of the table the scenarios that come out differently when it alone is switched on in the strict model.
+/// A run that never asked for a quirk is not made again with it.
+pub(crate) fn quirks(plans: &[Plan]) -> Vec<Vec<&str>> {
+    let noticed = in_parallel(plans, |plan| {
+        let strict = RunOptions::new(Profile::Strict);
+        let plain = outcome(plan, &strict);
+        let differs = |row: &QuirkRow| {
+            let options = RunOptions {
+                quirks: Quirks::only(row.id),
+                ..RunOptions::new(Profile::Strict)
+            };
+            strict.quirks.mattered(row.id, &strict.rules) && outcome(plan, &options) != plain
+        };
+        QUIRKS.iter().map(differs).collect::<Vec<bool>>()
+    });
+    let of_quirk = |index: usize| {
+        let pairs = noticed.iter().zip(plans);
+        pairs
+            .filter(|(noticed, _)| noticed[index])
+            .map(|(_, plan)| plan.id.as_str())
+            .collect()
+    };
+    (0..QUIRKS.len()).map(of_quirk).collect()
+}
+
+/// The answer for each plan, in their order, with as many threads as there are processors.
+fn in_parallel<T: Send>(plans: &[Plan], answer: impl Fn(&Plan) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = plans.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let work = |plans: &[Plan]| plans.iter().map(&answer).collect::<Vec<T>>();
+        let threads: Vec<_> = plans
+            .chunks(share)
+            .map(|plans| scope.spawn(move || work(plans)))
+            .collect();
+        let answers = threads.into_iter().map(|thread| match thread.join() {
+            Ok(answers) => answers,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        answers.flatten().collect()
+    })
 }
 
 /// What the judge says of a run: the verdict and the names of what failed.
-pub(crate) type Outcome = (Verdict, Vec<String>);
+type Outcome = (Verdict, Vec<String>);
 
-/// The outcome of each plan on the model with these quirks; none where there is no verdict.
-pub(crate) fn outcomes(plans: &[Plan], quirks: &Quirks) -> Vec<Option<Outcome>> {
-    plans.iter().map(|plan| outcome(plan, quirks)).collect()
-}
-
-fn outcome(plan: &Plan, quirks: &Quirks) -> Option<Outcome> {
-    let mut options = RunOptions::new(Profile::Strict);
-    options.quirks = quirks.clone();
-    let evidence = ModelEngine.run(plan, &options).ok()?;
+/// The outcome of a plan on the model; none where there is no verdict.
+fn outcome(plan: &Plan, options: &RunOptions) -> Option<Outcome> {
+    let evidence = ModelEngine.run(plan, options).ok()?;
     let judgement = judge(plan, &evidence, Profile::Strict, EngineKind::Model);
     let findings = judgement.expectations.iter().chain(&judgement.invariants);
     let failed = findings.filter(|finding| !finding.status.is_fine());

@@ -1,6 +1,6 @@
 //! Named, switchable behaviours of upstream that break the contract, and the two profiles made of them.
 
-use moonquake_clock::{DeadlineId, Marks, Rules};
+use moonquake_clock::{DeadlineId, Flip, Marks, Rules};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -54,6 +54,8 @@ pub enum Quirk {
     TenantIgnored,
     /// A read of a group is told a full lease and extends none. Mirrors `master_service.cpp:GrantLeaseForGroup`.
     GroupLeaseNotExtended,
+    /// Any client may unmount any segment. Mirrors `master_service.cpp:UnmountSegment`.
+    UnmountByAnyone,
 }
 
 /// A row of the quirk table.
@@ -227,6 +229,13 @@ pub const QUIRKS: &[QuirkRow] = &[
         strict: "every read extends the lease that its reader is told",
         mirrors: "master_service.cpp:GrantLeaseForGroup",
     },
+    QuirkRow {
+        id: Quirk::UnmountByAnyone,
+        name: "unmount-by-anyone",
+        upstream: "UnmountSegment takes a segment away whoever asks",
+        strict: "anybody but its owner is refused with ILLEGAL_CLIENT",
+        mirrors: "master_service.cpp:UnmountSegment",
+    },
 ];
 
 /// The deadlines that a quirk keeps on the wall clock, where the contract wants the monotonic one.
@@ -305,16 +314,18 @@ impl Quirks {
         self.on.contains(&quirk)
     }
 
-    /// Whether these quirks, or clones of them, were ever asked for this one. Where they were not, it makes no
-    /// difference.
-    pub fn asked(&self, quirk: Quirk) -> bool {
-        self.asked.has(quirk as usize)
+    /// Whether this one could have made a difference to a run that was made with these quirks and these rules, or with
+    /// clones of them: it was asked for, or it would have kept a deadline on another clock that mattered.
+    pub fn mattered(&self, quirk: Quirk, rules: &Rules) -> bool {
+        let on_the_wall = ON_THE_WALL.iter().filter(|(of, _)| *of == quirk);
+        let mut deadlines = on_the_wall.flat_map(|(_, ids)| *ids);
+        self.asked.has(quirk as usize) || deadlines.any(|id| rules.mattered(*id, Flip::Clock))
     }
 
     /// Turns to the monotonic clock what a quirk that is off would keep on the wall clock. To be done once to the rules
     /// of a run: a test that has turned a deadline to the other clock before finds it on the wall clock then.
     pub fn apply_to(&self, rules: &mut Rules) {
-        let off = ON_THE_WALL.iter().filter(|(quirk, _)| !self.has(*quirk));
+        let off = ON_THE_WALL.iter().filter(|(quirk, _)| !self.on.contains(quirk));
         for id in off.flat_map(|(_, ids)| *ids) {
             rules.flip_domain(*id);
         }

@@ -89,7 +89,7 @@ impl Master {
         let Some(object) = self.objects.get(key) else {
             return;
         };
-        if self.config.quirks.has(Quirk::ForceFreesLeased) || self.lease_is_over(object, now) {
+        if self.lease_is_over(object, now) || self.config.quirks.has(Quirk::ForceFreesLeased) {
             self.erase(key);
             return;
         }

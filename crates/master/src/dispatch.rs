@@ -223,10 +223,7 @@ impl Master {
             Request::UnmountSegment {
                 segment_id,
                 client_id,
-            } => {
-                self.unmount_segment(now, *segment_id, *client_id);
-                Response::UnmountSegment(Ok(()))
-            }
+            } => Response::UnmountSegment(self.unmount_asked(now, *segment_id, *client_id)),
             Request::GracefulUnmountSegment {
                 segment_id,
                 client_id,

@@ -4,7 +4,7 @@
 use crate::Master;
 use crate::segments::Mounted;
 use moonquake_clock::{Clocks, MonotonicNs, Span};
-use moonquake_faults::Guard;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ClientStatus, ErrorCode, Segment, SegmentStatus, Uuid};
 
 /// A graceful unmount that waits for its end.
@@ -95,7 +95,26 @@ impl Master {
         }
     }
 
-    /// Unmounts a segment, whoever asks. Its replicas are out of reach at once; what is left of their objects is
+    /// Unmounts a segment as a client asks for it; without the quirk `unmount-by-anyone` it must be its own.
+    pub(crate) fn unmount_asked(
+        &mut self,
+        now: Clocks,
+        segment: Uuid,
+        client: Uuid,
+    ) -> Result<(), ErrorCode> {
+        let mounted = self.segments.mount_of(segment).is_some();
+        let owned = self
+            .segments
+            .of_client(client)
+            .is_some_and(|ids| ids.contains(&segment));
+        if mounted && !owned && !self.config.quirks.has(Quirk::UnmountByAnyone) {
+            return Err(ErrorCode::IllegalClient);
+        }
+        self.unmount_segment(now, segment, client);
+        Ok(())
+    }
+
+    /// Unmounts a segment. Its replicas are out of reach at once; what is left of their objects is
     /// cleaned by [`Master::settle_cleanup`].
     pub(crate) fn unmount_segment(&mut self, now: Clocks, segment: Uuid, client: Uuid) {
         if self.unmount(now, segment, client) {

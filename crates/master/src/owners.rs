@@ -28,25 +28,24 @@ impl Master {
     /// Whether a PutEnd of this object would publish bytes that never landed. What counts is the attempt that the writer
     /// means: a stale one speaks for its own bytes.
     pub(crate) fn lacks_bytes(&self, key: &str, fence: Option<u64>) -> bool {
-        if !self.hears_owners || self.config.quirks.has(Quirk::EndNeedsNoWrite) {
-            return false;
-        }
-        let Some(object) = self.objects.get(key) else {
+        let Some(object) = self.objects.get(key).filter(|_| self.hears_owners) else {
             return false;
         };
-        if let Some(stale) = fence.filter(|fence| *fence != object.attempt) {
-            return !self.landed.contains(&stale);
-        }
         let unwritten = |replica: &Replica| replica.is_processing() && !self.landed.contains(&replica.id);
-        object.replicas.iter().any(unwritten)
+        let lacks = match fence.filter(|fence| *fence != object.attempt) {
+            Some(stale) => !self.landed.contains(&stale),
+            None => object.replicas.iter().any(unwritten),
+        };
+        lacks && !self.config.quirks.has(Quirk::EndNeedsNoWrite)
     }
 
     /// Whether an owner may let a transfer with the descriptor of replica `id` reach `address`: its range has not been
     /// given back, or its segment is not in use at all.
     pub fn may_reach(&self, now: Clocks, id: u64, address: u64) -> bool {
-        if self.config.quirks.has(Quirk::DescriptorOutlivesRange) {
-            return true;
-        }
+        self.is_held(now, id, address) || self.config.quirks.has(Quirk::DescriptorOutlivesRange)
+    }
+
+    fn is_held(&self, now: Clocks, id: u64, address: u64) -> bool {
         let inside = |base: u64, size: u64| address.checked_sub(base).is_some_and(|offset| offset < size);
         let mount = self
             .segments

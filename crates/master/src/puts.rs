@@ -70,7 +70,7 @@ impl Master {
     /// Whether the writer of an End or Revoke holds another attempt than the present one. The wire does not say, so
     /// upstream cannot know.
     fn is_stale_attempt(&self, attempt: u64, fence: Option<u64>) -> bool {
-        !self.config.quirks.has(Quirk::StalePutEnd) && fence.is_some_and(|fence| fence != attempt)
+        fence.is_some_and(|fence| fence != attempt) && !self.config.quirks.has(Quirk::StalePutEnd)
     }
 
     /// Ends a put: what it wrote becomes readable.

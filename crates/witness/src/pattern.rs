@@ -12,15 +12,15 @@ fn seed(name: &str) -> u64 {
 }
 
 /// The word at `index` of a pattern; never all zero in its low byte pairs for two names at once, in practice.
-fn word(seed: u64, index: u64) -> [u8; 8] {
+fn word(seed: u64, index: u64) -> u64 {
     let mut mixed = seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (mixed ^ (mixed >> 27)).to_le_bytes()
+    mixed ^ (mixed >> 27)
 }
 
 /// The byte at `offset` of the pattern `name`.
 pub fn pattern_byte(name: &str, offset: u64) -> u8 {
-    word(seed(name), offset / WORD_BYTES)[usize::try_from(offset % WORD_BYTES).unwrap_or(0)]
+    word(seed(name), offset / WORD_BYTES).to_le_bytes()[usize::try_from(offset % WORD_BYTES).unwrap_or(0)]
 }
 
 /// Writes the pattern `name` into `bytes`, of which the first is the byte at `offset`.
@@ -34,9 +34,12 @@ pub fn fill(name: &str, offset: u64, bytes: &mut [u8]) {
         *byte = pattern_byte(name, at);
     }
     let first = (offset + lead as u64) / WORD_BYTES;
-    for (index, chunk) in (first..).zip(rest.chunks_mut(8)) {
-        chunk.copy_from_slice(&word(seed, index)[..chunk.len()]);
+    let (words, tail) = rest.as_chunks_mut::<8>();
+    let behind = first + words.len() as u64;
+    for (index, bytes) in (first..).zip(words) {
+        *bytes = word(seed, index).to_le_bytes();
     }
+    tail.copy_from_slice(&word(seed, behind).to_le_bytes()[..tail.len()]);
 }
 
 /// Says which pattern each stretch of `bytes` follows; the first byte is the byte at offset 0. Only the `names` given
@@ -45,18 +48,22 @@ pub fn classify(bytes: &[u8], names: &[String]) -> Content {
     let seeds: Vec<u64> = names.iter().map(|name| seed(name)).collect();
     let mut runs: Vec<Run> = Vec::new();
     let mut last: Option<usize> = None;
-    for (index, chunk) in (0_u64..).zip(bytes.chunks(8)) {
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut padded = [0; 8];
+    padded[..tail.len()].copy_from_slice(tail);
+    let whole = words.iter().map(|bytes| (bytes, WORD_BYTES));
+    let rest = (!tail.is_empty()).then_some((&padded, tail.len() as u64));
+    for (index, (bytes, len)) in (0_u64..).zip(whole.chain(rest)) {
+        let (value, mask) = (u64::from_le_bytes(*bytes), u64::MAX >> (64 - 8 * len));
         let fits = |which: usize| {
-            seeds.get(which).map_or_else(
-                || which == seeds.len() && chunk.iter().all(|byte| *byte == 0),
-                |seed| word(*seed, index)[..chunk.len()] == *chunk,
-            )
+            let wanted = seeds.get(which).map_or(0, |seed| word(*seed, index));
+            which <= seeds.len() && wanted & mask == value
         };
         let found = last
             .filter(|which| fits(*which))
             .or_else(|| (0..=seeds.len()).find(|which| fits(*which)));
         let from = index * WORD_BYTES;
-        let to = from + chunk.len() as u64;
+        let to = from + len;
         match runs.last_mut() {
             Some(run) if found == last => run.to = to,
             _ => {

@@ -9,7 +9,7 @@ use crate::run::Format;
 use crate::select::select;
 use moonquake_clock::{Compare, DEADLINES, Deadline, Length, Span, Thread};
 use moonquake_faults::{
-    ACTIONS, ActionRow, DIMENSIONS, DimensionRow, GUARDS, GuardRow, PHASES, Phase, QUIRKS, QuirkRow, Quirks,
+    ACTIONS, ActionRow, DIMENSIONS, DimensionRow, GUARDS, GuardRow, PHASES, Phase, QUIRKS, QuirkRow,
 };
 use moonquake_scenario::Plan;
 use serde::Serialize;
@@ -101,7 +101,7 @@ fn reached<'a, T, Row>(
 }
 
 fn catalog(plans: &[Plan]) -> Catalog<'_> {
-    let strict = reach::outcomes(plans, &Quirks::none());
+    let quirks = reach::quirks(plans);
     Catalog {
         schema: 1,
         scenarios: plans.len(),
@@ -117,7 +117,11 @@ fn catalog(plans: &[Plan]) -> Catalog<'_> {
             },
             |thread| reach::thread(plans, *thread),
         ),
-        quirks: reached(QUIRKS, |row| *row, |row| reach::quirk(plans, &strict, row.id)),
+        quirks: QUIRKS
+            .iter()
+            .zip(quirks)
+            .map(|(row, scenarios)| Reached { row, scenarios })
+            .collect(),
         guards: GUARDS,
     }
 }

@@ -145,6 +145,26 @@ fn group_lease_not_extended() {
 }
 
 #[test]
+fn unmount_by_anyone() {
+    let story = |config| {
+        let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+        let stranger = Request::UnmountSegment {
+            segment_id: segment("a", 16 * MIB).id,
+            client_id: client(9),
+        };
+        let answer = harness.send(&stranger);
+        harness.unmount("a").unwrap();
+        answer
+    };
+    differs(
+        Quirk::UnmountByAnyone,
+        story,
+        Response::UnmountSegment(Ok(())),
+        Response::UnmountSegment(Err(ErrorCode::IllegalClient)),
+    );
+}
+
+#[test]
 fn tenant_ignored() {
     let story = |config| {
         let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);

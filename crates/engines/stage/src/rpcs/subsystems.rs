@@ -197,7 +197,8 @@ impl Words<'_> {
             Rpc::UnmountNoFSegment => Request::UnmountNoFSegment {
                 segment_id: match self.text("segment_id").as_str() {
                     "" => client_id,
-                    _ => self.id("segment_id", Id::Other)?,
+                    // A namespace has the id of the client that it is written for.
+                    _ => self.id("segment_id", Id::Client)?,
                 },
                 client_id,
             },
