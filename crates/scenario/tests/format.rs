@@ -40,6 +40,17 @@ fn formatted(text: &str) -> String {
 }
 
 #[test]
+fn the_scenarios_of_the_repository_are_in_the_house_form() {
+    let mut wrong = Vec::new();
+    for (path, text) in FILES.iter().filter(|(path, _)| path.contains("/scenarios/")) {
+        if formatted(text) != *text {
+            wrong.push(path.as_str());
+        }
+    }
+    assert!(wrong.is_empty(), "run `moonquake fmt`: {wrong:#?}");
+}
+
+#[test]
 fn every_file_means_the_same_afterwards_and_does_not_change_again() {
     for (path, text) in FILES.iter() {
         let once = formatted(text);
