@@ -72,7 +72,8 @@ fn real(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
 
 /// The first law on the real master: what is claimed and not made is not reproduced.
 fn claimed_only() -> Result<(), Failed> {
-    for plan in plans() {
+    let has_words = |plan: &Plan| MasterEngine.unsupported(plan).is_none();
+    for plan in plans().into_iter().filter(has_words) {
         let options = RunOptions {
             claim_only: true,
             ..RunOptions::new(Profile::Upstream)
