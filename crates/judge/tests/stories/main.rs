@@ -1,6 +1,7 @@
 //! Stories told in evidence, and what the judge makes of them.
 
 mod batches;
+mod bounded;
 mod cases;
 mod expectations;
 mod invariants;
