@@ -11,8 +11,7 @@ use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
 use moonquake_master::MasterConfig;
 use moonquake_net::Net;
-use moonquake_protocol::Rpc;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions, Step, Verb};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions, Step};
 use ports::RealPorts;
 use std::collections::BTreeMap;
 
@@ -127,15 +126,6 @@ fn unlistable(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// A graceful unmount ends by a timer of the master that nothing steers yet: its thread comes to be with the first one.
-fn unsteered(plan: &Plan) -> Option<String> {
-    let graceful = Verb::Rpc(Rpc::GracefulUnmountSegment);
-    let mut actions = plan.steps.iter().filter_map(Step::operation);
-    actions
-        .any(|action| action.verb == graceful)
-        .then(|| "the end of a graceful unmount of the real master is not steered yet".to_owned())
-}
-
 impl Engine for MasterEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Master
@@ -146,7 +136,6 @@ impl Engine for MasterEngine {
             .or_else(|| moonquake_stage::unsupported(plan))
             .or_else(|| flags(plan).err())
             .or_else(|| unlistable(plan))
-            .or_else(|| unsteered(plan))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {

@@ -7,7 +7,7 @@ use crate::process::MasterProcess;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_net::Net;
-use moonquake_protocol::{ErrorCode, Request};
+use moonquake_protocol::{ErrorCode, Request, Response};
 use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
 
 /// How often the master is made to look at its clocks before what it has read is taken as it is.
@@ -28,6 +28,15 @@ impl RealPorts {
             owners: Owners::new(net),
             frozen: false,
         }
+    }
+
+    /// The thread that ends a graceful unmount starts after the answer. Time must not move before it waits.
+    fn await_graceful_unmounts(&self, seen: &[Seen]) -> PortResult<()> {
+        let begun = |seen: &Seen| matches!(seen.answer, Some(Ok(Response::GracefulUnmountSegment(Ok(())))));
+        if !seen.iter().any(begun) || self.frozen {
+            return Ok(());
+        }
+        self.process.await_graceful_unmount().map_err(PortError::new)
     }
 }
 
@@ -124,11 +133,15 @@ impl Ports for RealPorts {
     }
 
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
-        self.links.handle(message)
+        let seen = self.links.handle(message)?;
+        self.await_graceful_unmounts(&seen)?;
+        Ok(seen)
     }
 
     fn repeat(&mut self, message: u64) -> PortResult<Vec<Seen>> {
-        self.links.repeat(message)
+        let seen = self.links.repeat(message)?;
+        self.await_graceful_unmounts(&seen)?;
+        Ok(seen)
     }
 
     fn deliver(&mut self, message: u64) -> PortResult<Delivery> {

@@ -173,6 +173,17 @@ impl MasterProcess {
         })
     }
 
+    /// Waits until a graceful unmount that was just answered has a thread that waits for its end.
+    pub fn await_graceful_unmount(&self) -> Result<(), ProcessError> {
+        let there = self
+            .run
+            .patiently(|page, patience| self.run.threads.await_scheduler(page, patience));
+        there.ok_or_else(|| {
+            self.run
+                .stuck("a graceful unmount", "the scheduler of its end to sleep")
+        })
+    }
+
     /// Every thread that has ever slept, for diagnosis.
     pub fn threads(&self) -> Vec<ThreadView> {
         threads::view(self.run.page.get())

@@ -69,8 +69,9 @@ pub(crate) struct Threads {
     client_monitor: usize,
     task_cleanup: usize,
     job_dispatch: usize,
-    /// Workers of the master service that wait without a deadline for something to do; the replica clean-up worker is one.
-    workers: Vec<usize>,
+    replication: usize,
+    /// Workers of the master service that waited without a deadline at the start; the replica clean-up worker is one.
+    first_workers: Vec<usize>,
 }
 
 impl Threads {
@@ -82,23 +83,15 @@ impl Threads {
             Thread::TaskCleanup.period().ns,
             "task clean-up thread",
         )?;
-        only(
+        let replication = only(
             page,
             KIND_TIMED_WAIT,
             REPLICATION_WAIT_NS,
             "dynamic-replication thread",
         )?;
-        let service = page.slots[task_cleanup].condition.load(Ordering::Relaxed);
-        let workers: Vec<usize> = sleepers(page, KIND_WAIT, 0)
-            .filter(|index| {
-                page.slots[*index]
-                    .condition
-                    .load(Ordering::Relaxed)
-                    .abs_diff(service)
-                    < ONE_OBJECT_BYTES
-            })
-            .collect();
-        if workers.is_empty() {
+        let beside = |index: &usize| in_one_object(&page.slots[*index], &page.slots[task_cleanup]);
+        let first_workers: Vec<usize> = sleepers(page, KIND_WAIT, 0).filter(beside).collect();
+        if first_workers.is_empty() {
             return Err("the replica clean-up worker does not sleep yet".to_owned());
         }
         Ok(Threads {
@@ -116,7 +109,20 @@ impl Threads {
                 "job dispatch thread",
             )?,
             task_cleanup,
-            workers,
+            replication,
+            first_workers,
+        })
+    }
+
+    /// The workers of the master service: those of the start, and what it has started since, as the scheduler of graceful
+    /// unmounts with the first of them.
+    fn workers<'a>(&'a self, page: &'a Page) -> impl Iterator<Item = (usize, &'a Slot)> {
+        let slots = page.slots.iter().enumerate();
+        slots.filter(|(index, slot)| {
+            let used = layout::state_of(slot.word.load(Ordering::SeqCst)) != layout::FREE;
+            let waits = matches!(slot.kind.load(Ordering::Relaxed), KIND_WAIT | KIND_TIMED_WAIT);
+            let ticked = [self.task_cleanup, self.replication].contains(index);
+            used && waits && !ticked && in_one_object(slot, &page.slots[self.task_cleanup])
         })
     }
 
@@ -155,8 +161,7 @@ impl Threads {
     /// Lets through every worker that waits for a deadline on the monotonic clock which has come: a graceful unmount is such
     /// a one. Each does one round at a time, until none is due. None if patience ends first.
     pub(crate) fn run_due(&self, page: &Page, now: MonotonicNs, patience: &Patience<'_>) -> Option<()> {
-        for index in &self.workers {
-            let slot = &page.slots[*index];
+        for (_, slot) in self.workers(page) {
             loop {
                 wait_asleep(slot, patience)?;
                 let waits = slot.kind.load(Ordering::Relaxed) == KIND_TIMED_WAIT;
@@ -170,11 +175,24 @@ impl Threads {
         Some(())
     }
 
-    /// Waits until every worker without a deadline sleeps. None if patience ends first.
+    /// Waits until every worker sleeps. None if patience ends first.
     pub(crate) fn await_workers(&self, page: &Page, patience: &Patience<'_>) -> Option<()> {
-        self.workers
-            .iter()
-            .try_for_each(|index| wait_asleep(&page.slots[*index], patience))
+        self.workers(page)
+            .try_for_each(|(_, slot)| wait_asleep(slot, patience))
+    }
+
+    /// Waits until the scheduler of graceful unmounts, which starts with the first of them, is there and sleeps. None if
+    /// patience ends first.
+    pub(crate) fn await_scheduler(&self, page: &Page, patience: &Patience<'_>) -> Option<()> {
+        let is_new = |(index, _): &(usize, &Slot)| !self.first_workers.contains(index);
+        let ticked = &page.slots[self.task_cleanup].word;
+        loop {
+            if let Some((_, slot)) = self.workers(page).find(is_new) {
+                return wait_asleep(slot, patience);
+            }
+            // Nothing tells of a thread that is about to start; this looks again after a slice.
+            patience.wait(ticked, ticked.load(Ordering::SeqCst))?;
+        }
     }
 }
 
@@ -207,6 +225,12 @@ fn wait_asleep(slot: &Slot, patience: &Patience<'_>) -> Option<()> {
         }
         patience.wait(&slot.word, word)?;
     }
+}
+
+/// Whether two threads wait on condition variables of one object.
+fn in_one_object(slot: &Slot, other: &Slot) -> bool {
+    let condition = |slot: &Slot| slot.condition.load(Ordering::Relaxed);
+    condition(slot).abs_diff(condition(other)) < ONE_OBJECT_BYTES
 }
 
 fn sleepers(page: &Page, kind: u32, requested_ns: u64) -> impl Iterator<Item = usize> {

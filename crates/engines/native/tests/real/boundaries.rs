@@ -6,7 +6,7 @@
 use crate::Test;
 use crate::rig::{MIB, Rig};
 use moonquake_clock::{Clocks, Thread};
-use moonquake_protocol::Uuid;
+use moonquake_protocol::{Request, Uuid};
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_lease", lease),
@@ -15,6 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_quarantine", quarantine),
     ("real_boundary_sweep", sweep),
     ("real_boundary_client_ttl", ttl),
+    ("real_boundary_graceful_unmount", graceful_unmount),
 ];
 
 const SECOND: u64 = 1_000_000_000;
@@ -156,5 +157,32 @@ fn ttl() {
         let later = rig.master.admin().metrics().expect("metrics").capacity_bytes();
         assert_eq!(later, 0, "the client expires in the end");
         capacity
+    });
+}
+
+/// A segment that leaves gracefully keeps its objects to the last nanosecond of its grace period, also when another one was
+/// asked to leave later and leaves earlier.
+fn graceful_unmount() {
+    triple([0, -704, -704], |_, offset_ns| {
+        let mut rig = Rig::with_segments(1);
+        rig.put("k", MIB);
+        rig.mount(1);
+        let base = rig.master.clocks();
+        for (number, grace_period_ms) in [(0, 20_000), (1, 20_000), (1, 19_000), (0, 60_000)] {
+            let request = Request::GracefulUnmountSegment {
+                segment_id: Uuid::new(100, number),
+                client_id: Uuid::new(200, number),
+                grace_period_ms,
+            };
+            assert_eq!(rig.code(&request), 0, "segment {number}");
+            let waits = rig.master.await_graceful_unmount();
+            waits.unwrap_or_else(|error| panic!("{error}"));
+        }
+        for after_ns in [19 * SECOND, after(20 * SECOND, offset_ns)] {
+            rig.at(base, after_ns);
+            let done = rig.master.run_due_timers();
+            done.unwrap_or_else(|error| panic!("{error}"));
+        }
+        rig.get("k")
     });
 }
