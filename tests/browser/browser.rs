@@ -1,8 +1,10 @@
 //! One start of a headless browser that looks at many pages.
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// A page to look at, and how wide the window is.
@@ -60,8 +62,8 @@ pub(crate) fn look(browser: &Path, pages: &[Page]) -> Result<Seen, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("harness.html");
     fs::write(&file, harness(pages)).map_err(|error| error.to_string())?;
-    let (out, log) = (folder.path().join("dom"), folder.path().join("log"));
-    let to = |path: &Path| File::create(path).map_err(|error| error.to_string());
+    let log = folder.path().join("log");
+    let to_log = File::create(&log).map_err(|error| error.to_string())?;
     let mut child = Command::new(browser)
         .args([
             "--headless",
@@ -87,35 +89,37 @@ pub(crate) fn look(browser: &Path, pages: &[Page]) -> Result<Seen, String> {
         .arg("--dump-dom")
         .arg(format!("file://{}", file.display()))
         .stdin(Stdio::null())
-        .stdout(to(&out)?)
-        .stderr(to(&log)?)
+        .stdout(Stdio::piped())
+        .stderr(to_log)
         .spawn()
         .map_err(|error| format!("{}: {error}", browser.display()))?;
-    let ended = wait(&mut child);
+    let dom = written(&mut child);
     let log = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
-    if !ended {
-        return Err(format!("the browser did not end within {PATIENCE:?}:\n{log}"));
-    }
-    let dom = fs::read_to_string(&out).map_err(|error| error.to_string())?;
+    let dom = dom.ok_or_else(|| format!("the browser did not end within {PATIENCE:?}:\n{log}"))?;
     read(&dom, &log)
 }
 
-/// Waits for the end; ends the browser itself where it takes too long.
+/// What the browser writes until it ends; none if it takes too long, and then it is ended.
 #[allow(
     clippy::disallowed_methods,
-    reason = "a real process takes real time, and is not waited for longer than that"
+    reason = "a real process takes real time; a thread reads, so that its end is an event"
 )]
-fn wait(child: &mut Child) -> bool {
-    let begin = std::time::Instant::now();
-    while begin.elapsed() < PATIENCE {
-        if matches!(child.try_wait(), Ok(Some(_))) {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(50));
+fn written(child: &mut Child) -> Option<String> {
+    let mut pipe = child.stdout.take()?;
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = pipe.read_to_end(&mut bytes);
+        // Nobody listens any more where it took too long.
+        let _ = sender.send(read.map(|_| String::from_utf8_lossy(&bytes).into_owned()));
+    });
+    let text = receiver.recv_timeout(PATIENCE).ok().and_then(Result::ok);
+    if text.is_none() {
+        // It may have ended in between.
+        let _ = child.kill();
     }
-    let _ = child.kill();
     let _ = child.wait();
-    false
+    text
 }
 
 fn harness(pages: &[Page]) -> String {

@@ -151,11 +151,7 @@ impl Operation for BatchGet {
                 tenant_id: self.config.tenant_id.clone(),
             },
             fence: None,
-            phases: CallPhases {
-                before: Some(PhaseId::GetQueryBefore),
-                sent: Some(PhaseId::GetQuerySent),
-                response: Some(PhaseId::GetQueryResponse),
-            },
+            phases: CallPhases::QUERY,
         })
     }
 

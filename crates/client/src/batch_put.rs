@@ -3,10 +3,8 @@
 
 use crate::{
     Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutKind, Want,
-    memory_of,
 };
 use moonquake_clock::Clocks;
-use moonquake_faults::PhaseId;
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -102,11 +100,7 @@ impl BatchPut {
         Want::Call(Call {
             request,
             fence: None,
-            phases: CallPhases {
-                before: Some(PhaseId::PutStartBefore),
-                sent: Some(PhaseId::PutStartSent),
-                response: Some(PhaseId::PutStartResponse),
-            },
+            phases: CallPhases::START,
         })
     }
 
@@ -138,19 +132,13 @@ impl BatchPut {
                 Err(code) => entry.result = Some(Outcome::Error(code)),
                 Ok(granted) => {
                     for replica in &granted {
-                        let Some(buffer) = memory_of(replica) else {
+                        let Some(wanted) = Move::to(replica) else {
                             entry.result = Some(Outcome::Error(ErrorCode::TransferFail));
                             continue;
                         };
-                        self.moves.push((index, buffer.transport_endpoint.clone()));
-                        moves.push(Move {
-                            write: true,
-                            replica: buffer.clone(),
-                            replica_id: replica.id,
-                            at: 0,
-                            part: PhaseId::PutPayloadPart,
-                            done: PhaseId::PutPayloadDone,
-                        });
+                        self.moves
+                            .push((index, wanted.replica.transport_endpoint.clone()));
+                        moves.push(wanted);
                     }
                     entry.granted = granted;
                 }
@@ -235,11 +223,7 @@ impl BatchPut {
         Want::Call(Call {
             request,
             fence,
-            phases: CallPhases {
-                before: None,
-                sent: Some(PhaseId::PutEndSent),
-                response: Some(PhaseId::PutEndResponse),
-            },
+            phases: CallPhases::END,
         })
     }
 
@@ -283,11 +267,7 @@ impl BatchPut {
         let call = Want::Call(Call {
             request,
             fence,
-            phases: CallPhases {
-                before: Some(PhaseId::RevokeBefore),
-                sent: Some(PhaseId::RevokeSent),
-                response: Some(PhaseId::RevokeResponse),
-            },
+            phases: CallPhases::REVOKE,
         });
         if self.unfenced {
             Want::FenceThen(Box::new(call))

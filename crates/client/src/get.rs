@@ -14,15 +14,10 @@ pub(crate) fn query(config: &ClientConfig, key: &str) -> Want {
         key: key.to_owned(),
         tenant_id: config.tenant_id.clone(),
     };
-    let phases = CallPhases {
-        before: Some(PhaseId::GetQueryBefore),
-        sent: Some(PhaseId::GetQuerySent),
-        response: Some(PhaseId::GetQueryResponse),
-    };
     Want::Call(Call {
         request,
         fence: None,
-        phases,
+        phases: CallPhases::QUERY,
     })
 }
 

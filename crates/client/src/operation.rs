@@ -1,9 +1,9 @@
 //! What an operation wants, and what it can be told.
 
-use crate::Outcome;
+use crate::{Outcome, memory_of};
 use moonquake_clock::Clocks;
 use moonquake_faults::PhaseId;
-use moonquake_protocol::{BufferDescriptor, Request, Response};
+use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
 
 /// The phases around one call; a call that is no phase has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,33 @@ pub struct CallPhases {
     pub sent: Option<PhaseId>,
     /// When the answer has arrived.
     pub response: Option<PhaseId>,
+}
+
+impl CallPhases {
+    /// Around the start of a put or upsert, single or batch.
+    pub const START: CallPhases = CallPhases {
+        before: Some(PhaseId::PutStartBefore),
+        sent: Some(PhaseId::PutStartSent),
+        response: Some(PhaseId::PutStartResponse),
+    };
+    /// Around its end. The phase before it is that of the last payload.
+    pub const END: CallPhases = CallPhases {
+        before: None,
+        sent: Some(PhaseId::PutEndSent),
+        response: Some(PhaseId::PutEndResponse),
+    };
+    /// Around its revoke.
+    pub const REVOKE: CallPhases = CallPhases {
+        before: Some(PhaseId::RevokeBefore),
+        sent: Some(PhaseId::RevokeSent),
+        response: Some(PhaseId::RevokeResponse),
+    };
+    /// Around the query of a get.
+    pub const QUERY: CallPhases = CallPhases {
+        before: Some(PhaseId::GetQueryBefore),
+        sent: Some(PhaseId::GetQuerySent),
+        response: Some(PhaseId::GetQueryResponse),
+    };
 }
 
 /// A request to the master.
@@ -44,6 +71,20 @@ pub struct Move {
     pub part: PhaseId,
     /// The phase after the last one.
     pub done: PhaseId,
+}
+
+impl Move {
+    /// A whole object to one of its replicas; `None` if that is no memory replica.
+    pub(crate) fn to(replica: &ReplicaDescriptor) -> Option<Move> {
+        Some(Move {
+            write: true,
+            replica: memory_of(replica)?.clone(),
+            replica_id: replica.id,
+            at: 0,
+            part: PhaseId::PutPayloadPart,
+            done: PhaseId::PutPayloadDone,
+        })
+    }
 }
 
 /// What an operation wants next.
@@ -112,7 +153,7 @@ pub trait Operation {
     fn next(&mut self, now: Clocks, happened: Happened) -> Want;
 
     /// Descriptors that this operation was given for writing, in the master's order: of a put, an upsert, a copy or a move.
-    fn granted(&self) -> &[moonquake_protocol::ReplicaDescriptor] {
+    fn granted(&self) -> &[ReplicaDescriptor] {
         &[]
     }
 

@@ -1,10 +1,8 @@
 //! Put and upsert. Mirrors `client_service.cpp:Client::Put` and `Client::Upsert`.
 
-use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of,
-};
+use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
-use moonquake_faults::{Guard, PhaseId};
+use moonquake_faults::Guard;
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -83,15 +81,10 @@ impl Put {
                 tenant_id,
             },
         };
-        let phases = CallPhases {
-            before: Some(PhaseId::PutStartBefore),
-            sent: Some(PhaseId::PutStartSent),
-            response: Some(PhaseId::PutStartResponse),
-        };
         Want::Call(Call {
             request,
             fence: None,
-            phases,
+            phases: CallPhases::START,
         })
     }
 
@@ -121,15 +114,10 @@ impl Put {
                 tenant_id,
             },
         };
-        let phases = CallPhases {
-            before: None,
-            sent: Some(PhaseId::PutEndSent),
-            response: Some(PhaseId::PutEndResponse),
-        };
         Want::Call(Call {
             request,
             fence: self.fence(),
-            phases,
+            phases: CallPhases::END,
         })
     }
 
@@ -151,15 +139,10 @@ impl Put {
                 tenant_id,
             },
         };
-        let phases = CallPhases {
-            before: Some(PhaseId::RevokeBefore),
-            sent: Some(PhaseId::RevokeSent),
-            response: Some(PhaseId::RevokeResponse),
-        };
         let call = Want::Call(Call {
             request,
             fence: self.fence(),
-            phases,
+            phases: CallPhases::REVOKE,
         });
         if self.unfenced {
             Want::FenceThen(Box::new(call))
@@ -172,17 +155,8 @@ impl Put {
     fn write_on(&mut self) -> Want {
         while let Some(replica) = self.granted.get(self.written) {
             self.written += 1;
-            match memory_of(replica) {
-                Some(buffer) => {
-                    return Want::Move(Move {
-                        write: true,
-                        replica: buffer.clone(),
-                        replica_id: replica.id,
-                        at: 0,
-                        part: PhaseId::PutPayloadPart,
-                        done: PhaseId::PutPayloadDone,
-                    });
-                }
+            match Move::to(replica) {
+                Some(wanted) => return Want::Move(wanted),
                 None => self.failed = true,
             }
         }

@@ -5,7 +5,7 @@ use crate::{
     ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
-use moonquake_faults::{Guard, PhaseId};
+use moonquake_faults::Guard;
 use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Response};
 
 /// Descriptors kept from a query, with the lease they came with.
@@ -162,15 +162,8 @@ impl PutWrite {
     fn write_on(&mut self) -> Want {
         while let Some(replica) = self.session.granted.get(self.written) {
             self.written += 1;
-            if let Some(buffer) = memory_of(replica) {
-                return Want::Move(Move {
-                    write: true,
-                    replica: buffer.clone(),
-                    replica_id: replica.id,
-                    at: 0,
-                    part: PhaseId::PutPayloadPart,
-                    done: PhaseId::PutPayloadDone,
-                });
+            if let Some(wanted) = Move::to(replica) {
+                return Want::Move(wanted);
             }
         }
         let outcome = if self.failed {

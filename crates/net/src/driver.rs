@@ -92,6 +92,7 @@ impl RpcClient {
             },
             Effect::Answer(code) => answered(request, code),
             Effect::Drop => {
+                // Nothing was sent, so nothing can be awaited: a lost request costs its whole time limit.
                 tokio::time::sleep(limit).await;
                 Err(RpcFailure::TimedOut { limit })
             }

@@ -107,6 +107,7 @@ pub(crate) async fn pass(phase: Option<PhaseId>) -> Effect {
             Effect::of_return(argument.as_deref()).unwrap_or(Effect::Answer(ErrorCode::RpcFail))
         }
         Verdict::Wait(span) => {
+            // The delay is what the plan asks for.
             tokio::time::sleep(span).await;
             Effect::Go
         }

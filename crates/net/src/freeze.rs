@@ -165,6 +165,7 @@ impl Life {
                 }
                 Err(error) => {
                     tracing::warn!(server = name, "accepting failed: {error}");
+                    // No event tells when the system has descriptors again.
                     tokio::time::sleep(REST).await;
                 }
             }

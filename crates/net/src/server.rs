@@ -140,8 +140,10 @@ impl ServerHandle {
     pub fn stop(&mut self) -> Result<(), NetError> {
         self.shared.life.kill();
         for task in std::mem::take(&mut self.tasks) {
-            // A task that panicked has ended as well.
-            let _ = self.net.step("stopping the master", task)?;
+            // A task that panicked has ended as well, but somebody should hear of it.
+            if let Err(error) = self.net.step("stopping the master", task)? {
+                tracing::warn!("stopping the master: {error}");
+            }
         }
         Ok(())
     }

@@ -54,6 +54,17 @@ pub struct Row {
     pub clock_off: Option<String>,
 }
 
+impl Row {
+    /// Its time in the words of `shown`: one instant, or from the first to the last event.
+    pub(crate) fn when(&self, shown: impl Fn(u64) -> String) -> String {
+        if self.at_ns == self.until_ns {
+            shown(self.at_ns)
+        } else {
+            format!("{} to {}", shown(self.at_ns), shown(self.until_ns))
+        }
+    }
+}
+
 /// What the rows are made with, apart from the evidence.
 pub(crate) struct Context<'a> {
     /// Events that a claim rests on: these are never hidden in a summary.

@@ -95,8 +95,11 @@ impl<P: Ports> Stage<'_, P> {
     /// The clocks of one actor, as it would read them now.
     pub(crate) fn clocks(&self, actor: &str) -> Clocks {
         let offset = self.offsets.get(actor).copied().unwrap_or_default();
+        // A claimed boundary: the clock of the target stands still. That of the master stands in its process.
+        let still = self.fault.claims_time() && actor == self.plan.fault.target && actor != "master";
+        let now = if still { 0 } else { self.now.ns };
         let moved = |start: u64, by: i128| {
-            let value = i128::from(start) + i128::from(self.now.ns) + by;
+            let value = i128::from(start) + i128::from(now) + by;
             u64::try_from(value.max(0)).unwrap_or(u64::MAX)
         };
         Clocks {

@@ -184,8 +184,10 @@ impl SegmentServer {
         self.let_go();
         let what = format!("ending the owner {}", self.owner.name);
         for task in std::mem::take(&mut self.tasks) {
-            // A task that panicked has ended as well.
-            let _ = self.net.step(&what, task)?;
+            // A task that panicked has ended as well, but somebody should hear of it.
+            if let Err(error) = self.net.step(&what, task)? {
+                tracing::warn!("{what}: {error}");
+            }
         }
         self.owner.life.freeze.set(false);
         Ok(())

@@ -308,7 +308,7 @@ impl Link {
     pub fn call(&mut self, request: &Request) -> Result<Answer, NetError> {
         let message = self.send(request)?;
         // What the tap read is in its log; the caller gets what the client reads.
-        let _ = self.forward(message)?;
+        self.forward(message).map(drop)?;
         match self.deliver(message)? {
             Delivery::Delivered(answer) => Ok(answer),
             Delivery::Undeliverable => Err(NetError::order(

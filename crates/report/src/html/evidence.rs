@@ -123,9 +123,9 @@ fn one(row: &Row, news: bool, fault: Option<u64>, targets: &Targets) -> Markup {
     html! {
         tr class=[look(row)] {
             td class="ids" { (targets.mark(&row.events)) (ids(&row.events)) }
-            td class="nw" { @if news { (when(row, time)) } }
+            td class="nw" { @if news { (row.when(time)) } }
             @if let Some(fault) = fault {
-                td class="nw" { @if news { (when(row, |at| from_fault(at, fault))) } }
+                td class="nw" { @if news { (row.when(|at| from_fault(at, fault))) } }
             }
             td {
                 (inline(&row.actor))
@@ -173,14 +173,6 @@ fn ids(events: &[EventId]) -> Markup {
             [only] => (only),
             [first, .., last] => { (first) "–" (last) }
         }
-    }
-}
-
-fn when(row: &Row, shown: impl Fn(u64) -> String) -> String {
-    if row.at_ns == row.until_ns {
-        shown(row.at_ns)
-    } else {
-        format!("{} to {}", shown(row.at_ns), shown(row.until_ns))
     }
 }
 

@@ -21,11 +21,11 @@ pub(super) fn timeline(postmortem: &Postmortem) -> String {
         last_time = Some(time);
         let mut cells = vec![ids(row), String::new()];
         if news {
-            cells[1] = between(row, |at| Span::from_ns(at).to_string());
+            cells[1] = row.when(|at| Span::from_ns(at).to_string());
         }
         if let Some(fault) = fault {
             cells.push(if news {
-                between(row, |at| from_fault(at, fault))
+                row.when(|at| from_fault(at, fault))
             } else {
                 String::new()
             });
@@ -45,14 +45,6 @@ fn ids(row: &Row) -> String {
             format!("{first}–{last}")
         }
         (_, ids) => anchors(ids),
-    }
-}
-
-fn between(row: &Row, shown: impl Fn(u64) -> String) -> String {
-    if row.at_ns == row.until_ns {
-        shown(row.at_ns)
-    } else {
-        format!("{} to {}", shown(row.at_ns), shown(row.until_ns))
     }
 }
 
