@@ -3,7 +3,7 @@
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_evidence::{Kind, Observer, Op};
-use moonquake_scenario::{Check, CheckKind};
+use moonquake_scenario::{Check, CheckKind, Trigger};
 
 impl<P: Ports> Stage<'_, P> {
     /// Reads the master's state and its clocks back. One that stands still answers nobody.
@@ -26,14 +26,26 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn read_all_clocks(&mut self) -> Staged<()> {
         let names: Vec<String> = self.actors.keys().cloned().collect();
         for name in names {
-            let read = self.clocks(&name);
-            let kind = Kind::ClockRead {
-                realtime: read.realtime,
-                monotonic: read.monotonic,
-            };
-            self.note(&name, Observer::Clock, None, kind);
+            self.read_clock(&name);
         }
         Ok(())
+    }
+
+    /// Reads the clocks of the target back where a boundary by them is the fault. Those of the master are in its state.
+    pub(crate) fn read_target_clock(&mut self) {
+        let target = &self.plan.fault.target;
+        if matches!(self.plan.fault.trigger, Trigger::Deadline(_)) && target != "master" {
+            self.read_clock(target);
+        }
+    }
+
+    fn read_clock(&mut self, actor: &str) {
+        let read = self.clocks(actor);
+        let kind = Kind::ClockRead {
+            realtime: read.realtime,
+            monotonic: read.monotonic,
+        };
+        self.note(actor, Observer::Clock, None, kind);
     }
 
     /// The facts of a check.

@@ -118,7 +118,9 @@ impl<P: Ports> Stage<'_, P> {
                 self.ended("master", op, ended("ok", None))
             }
         }?;
-        self.read_state()
+        self.read_state()?;
+        self.read_target_clock();
+        Ok(())
     }
 
     fn not_run(&mut self, step: &Step, why: String) -> Staged<()> {
