@@ -37,6 +37,8 @@ pub struct Case {
     pub waits: Option<String>,
     /// Why it waits, or why it is no case for this store.
     pub reason: Option<String>,
+    /// What the scenarios tell otherwise than the report, and why.
+    pub note: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -189,6 +191,10 @@ pub fn render(cases: &[Case], plans: &BTreeMap<String, Plan>) -> String {
                 "{head} [{file}]({file}.scenario.toml) | {strict} | {upstream} |"
             );
         }
+    }
+    let notes = cases.iter().filter_map(|case| Some((&case.id, case.note.as_ref()?)));
+    for (id, note) in notes {
+        let _ = writeln!(text, "\n{id}: {note}");
     }
     text += "\n## Waiting\n\n| Case | What happened | Reported | Waits for | Why |\n|---|---|---|---|---|\n";
     for case in waiting {

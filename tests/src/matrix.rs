@@ -10,7 +10,7 @@ const INTRO: &str = "\
 
 Everything that a test can break in the model, one thing at a time, and the scenarios that come out differently: another
 verdict, or other steps and invariants that fail. Nothing here can break without a scenario that tells, and no scenario
-is so blunt that nothing breaks it; `tests/tables.rs` demands both.
+is so blunt that nothing breaks it; `tests/tables.rs` demands both, and lists what it excuses with the reason.
 
 ";
 

@@ -166,6 +166,16 @@ pub(crate) enum CliError {
         /// Why not.
         why: String,
     },
+    /// Scenarios that parse, and that nothing can run.
+    #[error("{}", why.join("\n"))]
+    #[diagnostic(
+        code(moonquake::nowhere),
+        help("change what the engines name; `moonquake catalog` lists phases with their actions, and verbs")
+    )]
+    Nowhere {
+        /// Each with the reasons of the engines.
+        why: Vec<String>,
+    },
     /// A filter by dimension that leaves nothing.
     #[error("none of the scenarios that were named is of dimension {names}")]
     #[diagnostic(
@@ -207,6 +217,20 @@ pub(crate) enum CliError {
     New {
         /// The file.
         path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A page cannot be written.
+    #[error("{} cannot be written", path.display())]
+    #[diagnostic(
+        code(moonquake::page),
+        help("name another file with `{option} FILE`, in a folder that can be written")
+    )]
+    Page {
+        /// The file.
+        path: PathBuf,
+        /// The option that named it.
+        option: &'static str,
         /// Why not.
         source: io::Error,
     },
@@ -296,6 +320,7 @@ impl CliError {
             | CliError::NoneOfDimension { .. }
             | CliError::ManyScenarios { .. }
             | CliError::Unsupported { .. }
+            | CliError::Nowhere { .. }
             | CliError::BadId { .. }
             | CliError::Exists { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
@@ -304,6 +329,7 @@ impl CliError {
             | CliError::Report { .. }
             | CliError::Rewrite { .. }
             | CliError::New { .. }
+            | CliError::Page { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
             | CliError::Harness { .. } => Exit::Harness,

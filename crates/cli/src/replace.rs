@@ -4,8 +4,23 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Puts a text at a path so that a reader sees the old file or the whole new one. Nothing is left of a failed attempt.
+/// Puts a text at a path so that a reader sees the old file or the whole new one. Nothing is left of a failed attempt. A link
+/// stays a link; what is no file, as a device or a pipe, is left alone.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        let path = path.canonicalize()?;
+        if !path.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is there and no regular file",
+            ));
+        }
+        return put(&path, text);
+    }
+    put(path, text)
+}
+
+fn put(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(temporary);
@@ -47,6 +62,26 @@ mod tests {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(names, ["taken"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_file_is_replaced_and_a_link_stays_a_link() {
+        use std::os::unix::fs::symlink;
+        use std::os::unix::net::UnixListener;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        assert!(replace(&at("socket"), "text").is_err());
+        assert!(!at("socket").is_file());
+        fs::write(at("file"), "old").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        replace(&at("link"), "new").unwrap();
+        assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(at("file")).unwrap(), "new");
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        assert!(replace(&at("dangling"), "text").is_err());
+        assert!(fs::symlink_metadata(at("dangling")).unwrap().is_symlink());
     }
 
     #[cfg(unix)]

@@ -8,7 +8,7 @@ use moonquake_protocol::{ClientStatus, ErrorCode, Request, Response, Segment, Uu
 fn call(request: Request) -> Want {
     Want::Call(Call {
         request,
-        fence: None,
+        fences: Vec::new(),
         phases: CallPhases::default(),
     })
 }

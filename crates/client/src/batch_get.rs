@@ -150,7 +150,7 @@ impl Operation for BatchGet {
                 keys: self.keys.clone(),
                 tenant_id: self.config.tenant_id.clone(),
             },
-            fence: None,
+            fences: Vec::new(),
             phases: CallPhases::QUERY,
         })
     }

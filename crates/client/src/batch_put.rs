@@ -99,7 +99,7 @@ impl BatchPut {
         };
         Want::Call(Call {
             request,
-            fence: None,
+            fences: Vec::new(),
             phases: CallPhases::START,
         })
     }
@@ -183,14 +183,11 @@ impl BatchPut {
             .collect()
     }
 
-    /// The keys and the fence of a call for some entries.
-    fn call_for(&self, entries: &[usize]) -> (Vec<String>, Option<u64>) {
+    /// The keys and their fences of a call for some entries.
+    fn call_for(&self, entries: &[usize]) -> (Vec<String>, Vec<Option<u64>>) {
         let keys = entries.iter().map(|index| self.keys[*index].clone());
-        let fence = match entries {
-            [one] => self.entries[*one].granted.first().map(|replica| replica.id),
-            _ => None,
-        };
-        (keys.collect(), fence)
+        let fence = |index: &usize| self.entries[*index].granted.first().map(|replica| replica.id);
+        (keys.collect(), entries.iter().map(fence).collect())
     }
 
     fn end(&mut self) -> Want {
@@ -199,7 +196,7 @@ impl BatchPut {
         if self.called.is_empty() {
             return self.revoke(&self.entries_that(Entry::is_to_revoke));
         }
-        let (keys, fence) = self.call_for(&self.called);
+        let (keys, fences) = self.call_for(&self.called);
         let client_id = self.config.client_id;
         let meta = |key| ObjectMeta {
             key,
@@ -222,7 +219,7 @@ impl BatchPut {
         };
         Want::Call(Call {
             request,
-            fence,
+            fences,
             phases: CallPhases::END,
         })
     }
@@ -249,7 +246,7 @@ impl BatchPut {
         if revoked.is_empty() {
             return self.done();
         }
-        let (keys, fence) = self.call_for(revoked);
+        let (keys, fences) = self.call_for(revoked);
         let (client_id, tenant_id) = (self.config.client_id, self.config.tenant_id.clone());
         let request = match self.kind {
             PutKind::Put => Request::BatchPutRevoke {
@@ -266,7 +263,7 @@ impl BatchPut {
         };
         let call = Want::Call(Call {
             request,
-            fence,
+            fences,
             phases: CallPhases::REVOKE,
         });
         if self.unfenced {

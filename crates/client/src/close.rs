@@ -32,7 +32,7 @@ impl Close {
                 };
                 Want::Call(Call {
                     request,
-                    fence: None,
+                    fences: Vec::new(),
                     phases: CallPhases::default(),
                 })
             }

@@ -16,7 +16,7 @@ pub(crate) fn query(config: &ClientConfig, key: &str) -> Want {
     };
     Want::Call(Call {
         request,
-        fence: None,
+        fences: Vec::new(),
         phases: CallPhases::QUERY,
     })
 }

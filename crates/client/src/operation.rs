@@ -48,9 +48,9 @@ impl CallPhases {
 pub struct Call {
     /// What is sent.
     pub request: Request,
-    /// For PutEnd and PutRevoke: the id of the first replica this attempt was given. The wire does not carry it; a
-    /// master without the quirk `stale-put-end` asks for it. None in a batch of several keys.
-    pub fence: Option<u64>,
+    /// For PutEnd and PutRevoke: the id of the first replica that this attempt was given, for each key of the request in its
+    /// order. The wire does not carry them; a master without the quirk `stale-put-end` asks for them.
+    pub fences: Vec<Option<u64>>,
     /// Its phases.
     pub phases: CallPhases,
 }

@@ -83,13 +83,13 @@ impl Put {
         };
         Want::Call(Call {
             request,
-            fence: None,
+            fences: Vec::new(),
             phases: CallPhases::START,
         })
     }
 
-    fn fence(&self) -> Option<u64> {
-        self.granted.first().map(|replica| replica.id)
+    fn fences(&self) -> Vec<Option<u64>> {
+        vec![self.granted.first().map(|replica| replica.id)]
     }
 
     fn end(&mut self) -> Want {
@@ -116,7 +116,7 @@ impl Put {
         };
         Want::Call(Call {
             request,
-            fence: self.fence(),
+            fences: self.fences(),
             phases: CallPhases::END,
         })
     }
@@ -141,7 +141,7 @@ impl Put {
         };
         let call = Want::Call(Call {
             request,
-            fence: self.fence(),
+            fences: self.fences(),
             phases: CallPhases::REVOKE,
         });
         if self.unfenced {

@@ -9,7 +9,7 @@ use moonquake_protocol::{ErrorCode, ReplicaDescriptor, Request, Response, Uuid};
 #[derive(Clone, Debug)]
 pub struct Single {
     request: Request,
-    fence: Option<u64>,
+    fences: Vec<Option<u64>>,
     granted: Vec<ReplicaDescriptor>,
     attempts: Vec<(String, Vec<ReplicaDescriptor>)>,
     task: Option<Uuid>,
@@ -17,10 +17,10 @@ pub struct Single {
 
 impl Single {
     /// A call of `request`. `fence` names the attempt of a PutEnd or PutRevoke, see [`Call`].
-    pub fn new(request: Request, fence: Option<u64>) -> Single {
+    pub fn new(request: Request, fences: Vec<Option<u64>>) -> Single {
         Single {
             request,
-            fence,
+            fences,
             granted: Vec::new(),
             attempts: Vec::new(),
             task: None,
@@ -122,7 +122,7 @@ impl Operation for Single {
     fn begin(&mut self, _now: Clocks) -> Want {
         Want::Call(Call {
             request: self.request.clone(),
-            fence: self.fence,
+            fences: self.fences.clone(),
             phases: phases_of(&self.request),
         })
     }

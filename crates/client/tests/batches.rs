@@ -107,7 +107,7 @@ fn a_batch_put_moves_all_at_once_and_ends_and_revokes_by_key() {
         panic!("{:?}", end.request)
     };
     assert_eq!(object_metas.len(), 1);
-    assert_eq!((object_metas[0].key.as_str(), end.fence), ("d", Some(3)));
+    assert_eq!((object_metas[0].key.as_str(), end.fences), ("d", vec![Some(3)]));
     let ended = Happened::Answered(Ok(Response::BatchPutEnd(vec![Ok(())])));
     let revoke = call(batch.next(at(3), ended));
     assert!(matches!(revoke.request, Request::BatchPutRevoke { ref keys, .. } if *keys == ["a"]));

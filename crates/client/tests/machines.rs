@@ -80,7 +80,7 @@ fn a_put_starts_writes_every_replica_and_ends() {
     assert_eq!(second.replica.buffer_address, 2);
     let end = call(put.next(at(0), Happened::Moved(Ok(()))));
     assert!(matches!(end.request, Request::PutEnd { .. }));
-    assert_eq!((end.fence, end.phases.sent), (Some(1), Some(PhaseId::PutEndSent)));
+    assert_eq!((end.fences, end.phases.sent), (vec![Some(1)], Some(PhaseId::PutEndSent)));
     let done = put.next(at(0), Happened::Answered(Ok(Response::PutEnd(Ok(())))));
     assert_eq!(done, Want::Done(Outcome::Ok));
 }
@@ -94,7 +94,7 @@ fn an_existing_key_is_success_for_put_and_an_error_for_a_single_call() {
     let request = Request::Ping {
         client_id: Uuid::default(),
     };
-    let mut single = Single::new(request, None);
+    let mut single = Single::new(request, Vec::new());
     single.begin(at(0));
     assert_eq!(
         single.next(at(0), exists()),

@@ -48,10 +48,10 @@ fn filled(objects: usize) -> Master {
         host_id: String::new(),
     };
     let client_id = CLIENT;
-    master.handle(START, &Request::MountSegment { segment, client_id }, None);
+    master.handle(START, &Request::MountSegment { segment, client_id }, &[]);
     for number in 0..objects {
         for request in put(&format!("key_{number}")) {
-            master.handle(START + Span::from_ns(number as u64), &request, None);
+            master.handle(START + Span::from_ns(number as u64), &request, &[]);
         }
     }
     master
@@ -62,7 +62,7 @@ fn exist_key(bencher: Bencher, objects: usize) {
     let mut master = filled(objects);
     let (key, tenant_id) = ("key_500".to_owned(), String::new());
     let request = Request::ExistKey { key, tenant_id };
-    bencher.bench_local(|| black_box(master.handle(START, black_box(&request), None)));
+    bencher.bench_local(|| black_box(master.handle(START, black_box(&request), &[])));
 }
 
 #[divan::bench(args = [1_000, 100_000])]
@@ -77,7 +77,7 @@ fn put_start_put_end_remove(bencher: Bencher, objects: usize) {
     };
     bencher.bench_local(|| {
         for request in [&start, &end, &remove] {
-            black_box(master.handle(START, black_box(request), None));
+            black_box(master.handle(START, black_box(request), &[]));
         }
     });
 }

@@ -21,16 +21,16 @@ pub const UNSUPPORTED: &[Rpc] = &[
 /// The version that the pinned release tells its clients.
 const VERSION: &str = "2.0.0";
 
-/// The fence of one write cannot speak for several.
-fn fence_of_batch(fence: Option<u64>, writes: usize) -> Option<u64> {
-    fence.filter(|_| writes == 1)
+/// The fence of the key at a place.
+fn fence_at(fences: &[Option<u64>], place: usize) -> Option<u64> {
+    fences.get(place).copied().flatten()
 }
 
 impl Master {
     /// Answers a request.
-    pub(crate) fn dispatch(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Response {
+    pub(crate) fn dispatch(&mut self, now: Clocks, request: &Request, fences: &[Option<u64>]) -> Response {
         self.dispatch_writes(now, request)
-            .or_else(|| self.dispatch_ends(now, request, fence))
+            .or_else(|| self.dispatch_ends(now, request, fences))
             .or_else(|| self.dispatch_reads(now, request))
             .or_else(|| self.dispatch_segments(now, request))
             .or_else(|| self.dispatch_copies(now, request))
@@ -116,7 +116,13 @@ impl Master {
         })
     }
 
-    fn dispatch_ends(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Option<Response> {
+    fn dispatch_ends(
+        &mut self,
+        now: Clocks,
+        request: &Request,
+        fences: &[Option<u64>],
+    ) -> Option<Response> {
+        let fence = fence_at(fences, 0);
         Some(match request {
             Request::PutEnd {
                 client_id,
@@ -148,18 +154,22 @@ impl Master {
                 replica_type,
                 ..
             } => {
-                let fence = fence_of_batch(fence, object_metas.len());
-                let end = |meta| self.put_end(now, *client_id, meta, *replica_type, fence);
-                Response::BatchPutEnd(object_metas.iter().map(end).collect())
+                let end = |(place, meta)| {
+                    let fence = fence_at(fences, place);
+                    self.put_end(now, *client_id, meta, *replica_type, fence)
+                };
+                Response::BatchPutEnd(object_metas.iter().enumerate().map(end).collect())
             }
             Request::BatchUpsertEnd {
                 client_id,
                 object_metas,
                 ..
             } => {
-                let fence = fence_of_batch(fence, object_metas.len());
-                let end = |meta| self.put_end(now, *client_id, meta, ReplicaType::All, fence);
-                Response::BatchUpsertEnd(object_metas.iter().map(end).collect())
+                let end = |(place, meta)| {
+                    let fence = fence_at(fences, place);
+                    self.put_end(now, *client_id, meta, ReplicaType::All, fence)
+                };
+                Response::BatchUpsertEnd(object_metas.iter().enumerate().map(end).collect())
             }
             Request::BatchPutRevoke {
                 client_id,
@@ -167,14 +177,16 @@ impl Master {
                 replica_type,
                 ..
             } => {
-                let fence = fence_of_batch(fence, keys.len());
-                let revoke = |key: &String| self.put_revoke(*client_id, key, *replica_type, fence);
-                Response::BatchPutRevoke(keys.iter().map(revoke).collect())
+                let revoke = |(place, key): (usize, &String)| {
+                    self.put_revoke(*client_id, key, *replica_type, fence_at(fences, place))
+                };
+                Response::BatchPutRevoke(keys.iter().enumerate().map(revoke).collect())
             }
             Request::BatchUpsertRevoke { client_id, keys, .. } => {
-                let fence = fence_of_batch(fence, keys.len());
-                let revoke = |key: &String| self.put_revoke(*client_id, key, ReplicaType::All, fence);
-                Response::BatchUpsertRevoke(keys.iter().map(revoke).collect())
+                let revoke = |(place, key): (usize, &String)| {
+                    self.put_revoke(*client_id, key, ReplicaType::All, fence_at(fences, place))
+                };
+                Response::BatchUpsertRevoke(keys.iter().enumerate().map(revoke).collect())
             }
             _ => return None,
         })

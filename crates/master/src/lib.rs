@@ -129,12 +129,12 @@ impl Master {
 
     /// Answers one request that is handled at `now`.
     ///
-    /// `fence` is the id of the first replica that the writer of this PutEnd or PutRevoke was given. The wire does not
-    /// carry it; only a master without the quirk `stale-put-end` looks at it.
-    pub fn handle(&mut self, now: Clocks, request: &Request, fence: Option<u64>) -> Response {
+    /// `fences` are the ids of the first replicas that the writer of this PutEnd or PutRevoke was given, in the order of the
+    /// keys of the request. The wire does not carry them; only a master without the quirk `stale-put-end` looks at them.
+    pub fn handle(&mut self, now: Clocks, request: &Request, fences: &[Option<u64>]) -> Response {
         self.run_graceful_timer(now);
         let response = match self.in_tenant(request) {
-            Some(request) => self.dispatch(now, &request, fence),
+            Some(request) => self.dispatch(now, &request, fences),
             None => refuse(request, ErrorCode::InvalidParams),
         };
         self.objects.drop_empty_shards();

@@ -7,7 +7,8 @@ use moonquake_faults::Quirk;
 use moonquake_protocol::{Request, is_tenant_name};
 use std::borrow::Cow;
 
-/// Between a tenant and its key.
+/// Before a tenant and between it and its key. Keys of the default tenant stand alone: one that begins with this character
+/// and has it twice would be taken for a tenant's.
 const SEPARATOR: char = '\0';
 
 /// Whose keys a call that names none means.
@@ -35,7 +36,8 @@ impl Scope<'_> {
 
 /// A stored key as its tenant, if it is not the default one, and the key as its user knows it.
 pub(crate) fn split(key: &str) -> (Option<&str>, &str) {
-    key.split_once(SEPARATOR)
+    key.strip_prefix(SEPARATOR)
+        .and_then(|scoped| scoped.split_once(SEPARATOR))
         .map_or((None, key), |(tenant, key)| (Some(tenant), key))
 }
 
@@ -49,7 +51,7 @@ impl Master {
             return None;
         }
         let mut scoped = request.clone();
-        scoped.rename(|key| *key = format!("{tenant}{SEPARATOR}{key}"));
+        scoped.rename(|key| *key = format!("{SEPARATOR}{tenant}{SEPARATOR}{key}"));
         Some(Cow::Owned(scoped))
     }
 

@@ -240,7 +240,7 @@ async fn answer(shared: &Shared, sequence: u32, request: &Request) -> Verdict {
     }
     let response = {
         let mut master = shared.master();
-        let response = master.handle(shared.clock.now(), request, None);
+        let response = master.handle(shared.clock.now(), request, &[]);
         master.settle_cleanup();
         response
     };

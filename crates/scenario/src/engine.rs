@@ -78,6 +78,8 @@ pub struct RunOptions {
     pub claim_only: bool,
     /// Who is told of milestones while the run goes on. It changes nothing in the run.
     pub listener: Option<Listener>,
+    /// Who may end the run before its end, as with Ctrl-C. It is asked before each step and whenever time moves.
+    pub interrupt: Option<Interrupt>,
 }
 
 /// What is known at a moment of a run, to be kept in case the run never ends.
@@ -123,6 +125,28 @@ impl fmt::Debug for Listener {
     }
 }
 
+/// Somebody who may end a run before its end.
+#[derive(Clone)]
+pub struct Interrupt(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Interrupt {
+    /// One that ends the run when this says so.
+    pub fn new(asks: impl Fn() -> bool + Send + Sync + 'static) -> Interrupt {
+        Interrupt(Arc::new(asks))
+    }
+
+    /// Whether the run shall end.
+    pub fn is_asked(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupt")
+    }
+}
+
 impl RunOptions {
     /// A plain run of a profile.
     pub fn new(profile: Profile) -> RunOptions {
@@ -134,6 +158,7 @@ impl RunOptions {
             seed: None,
             claim_only: false,
             listener: None,
+            interrupt: None,
         }
     }
 }
@@ -152,6 +177,9 @@ pub enum EngineError {
     /// The engine cannot run this plan on this platform, or has no words for a step.
     #[error("the engine cannot run this scenario: {0}")]
     Unsupported(String),
+    /// Somebody ended the run before its end; no verdict can rest on it.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// The harness itself failed; no verdict can rest on the run.
     #[error("the harness failed: {0}")]
     Harness(String),

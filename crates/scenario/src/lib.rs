@@ -13,7 +13,7 @@ mod remarks;
 pub mod schema;
 mod words;
 
-pub use engine::{Engine, EngineError, EngineKind, Listener, Milestone, RunOptions};
+pub use engine::{Engine, EngineError, EngineKind, Interrupt, Listener, Milestone, RunOptions};
 pub use error::{Problem, ProblemKind, ScenarioErrors};
 pub use explain::explain;
 pub use format::{FormatError, format};

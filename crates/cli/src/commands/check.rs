@@ -1,11 +1,12 @@
 //! `moonquake check`.
 
+use crate::engines::engine;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::library::Library;
 use crate::out::Out;
 use crate::select::select;
-use moonquake_scenario::schema;
+use moonquake_scenario::{EngineKind, Plan, schema};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -42,6 +43,7 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     }
     let library = Library::find(args.scenarios.as_deref())?;
     let selected = select(&library, &args.names)?;
+    let stuck: Vec<String> = selected.iter().filter_map(|one| nowhere(&one.plan)).collect();
     let width = selected.iter().map(|one| one.plan.id.len()).max().unwrap_or(0);
     for one in &selected {
         out.line(&format!("ok  {:<width$}  {}", one.plan.id, one.plan.path));
@@ -49,7 +51,21 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
             out.line(&format!("    note: {remark}"));
         }
     }
+    if !stuck.is_empty() {
+        return Err(CliError::Nowhere { why: stuck });
+    }
     let ending = if selected.len() == 1 { " is" } else { "s are" };
     out.line(&format!("{} scenario{ending} in order", selected.len()));
     Ok(Exit::Ok)
+}
+
+/// Why no engine of this version has words for a plan, if none has.
+fn nowhere(plan: &Plan) -> Option<String> {
+    let engines: Vec<_> = EngineKind::ALL.into_iter().filter_map(engine).collect();
+    let mut reasons = Vec::new();
+    for engine in &engines {
+        let why = engine.unsupported(plan)?;
+        reasons.push(format!("{}: {why}", engine.kind()));
+    }
+    Some(format!("{} runs on no engine ({})", plan.path, reasons.join("; ")))
 }

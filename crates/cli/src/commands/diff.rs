@@ -179,6 +179,9 @@ fn run(
                 engine: kind.name(),
                 why,
             },
+            EngineError::Interrupted => CliError::Harness {
+                what: EngineError::Interrupted.to_string(),
+            },
             EngineError::Harness(what) => CliError::Harness { what },
         })?;
     Ok(Ran {
@@ -199,8 +202,9 @@ fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliEr
         }
     }
     if let Some(path) = &args.html {
-        replace(path, &html::diff(comparison)).map_err(|source| CliError::New {
+        replace(path, &html::diff(comparison)).map_err(|source| CliError::Page {
             path: path.clone(),
+            option: "--html",
             source,
         })?;
     }

@@ -92,5 +92,8 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
         .create_new(true)
         .open(path)
         .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    file.write_all(text.as_bytes()).map_err(failed).inspect_err(|_| {
+        // Half a file would stand in the way of the next attempt.
+        let _ = std::fs::remove_file(path);
+    })
 }

@@ -16,6 +16,7 @@ pub(crate) struct Human {
     is_silent: bool,
     shows_time: bool,
     id_width: usize,
+    seed: Option<u64>,
     // On a terminal alone; elsewhere it draws nothing.
     bar: ProgressBar,
 }
@@ -32,6 +33,7 @@ impl Human {
             is_silent: suite.format == Format::Json,
             shows_time: suite.is_verbose || out::is_terminal(),
             id_width: ids.max().unwrap_or(0).min(60),
+            seed: suite.seed,
             bar,
         }
     }
@@ -72,7 +74,11 @@ impl Human {
             Outcome::Ran(ran) => (
                 "BAD",
                 ran.postmortem.verdict.to_string(),
-                "NOT as the file says".to_owned(),
+                match self.seed {
+                    // Claims are made for the order first in, first out.
+                    Some(seed) => format!("NOT as the file says, with the deliveries shuffled by seed {seed}"),
+                    None => "NOT as the file says".to_owned(),
+                },
             ),
             Outcome::Skipped(why) => ("skip", "-".to_owned(), why.clone()),
             Outcome::Failed { .. } => ("FAIL", "-".to_owned(), "no verdict".to_owned()),

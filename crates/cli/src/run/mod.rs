@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use compare::Difference;
 use entry::{Entry, Outcome};
 use moonquake_faults::Profile;
-use moonquake_scenario::EngineKind;
+use moonquake_scenario::{EngineKind, Interrupt, RunOptions};
 pub(crate) use one::replay;
 use record::Keeper;
 use std::path::PathBuf;
@@ -85,7 +85,10 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
                         break 'all Some(exit);
                     }
                     human.doing(&selected.plan.id, *kind);
-                    let entry = run_one(suite, selected, *kind, *profile, &mut results.unwritten);
+                    let entry = run_one(suite, selected, *kind, *profile, (stop, &mut results.unwritten));
+                    if let (Outcome::Failed { .. }, Some(exit)) = (&entry.outcome, stop.asked()) {
+                        break 'all Some(exit);
+                    }
                     human.entry(&entry, out);
                     results.entries.push(entry);
                 }
@@ -155,7 +158,7 @@ fn run_one(
     selected: &Selected,
     kind: EngineKind,
     profile: Profile,
-    unwritten: &mut Option<CliError>,
+    (stop, unwritten): (&Stop, &mut Option<CliError>),
 ) -> Entry {
     let mut entry = Entry {
         id: selected.plan.id.clone(),
@@ -183,14 +186,12 @@ fn run_one(
     let how = (kind, profile, suite.seed);
     let keeper = Keeper::begin(&suite.report, &stem, &selected.plan, how, &entry.replay);
     let begin = now();
-    entry.outcome = one::run(
-        &mut *engine,
-        &selected.plan,
-        profile,
-        suite.seed,
-        &entry.replay,
-        Some(keeper.listener()),
-    );
+    let mut options = RunOptions::new(profile);
+    options.seed = suite.seed;
+    options.listener = Some(keeper.listener());
+    let asked = stop.clone();
+    options.interrupt = Some(Interrupt::new(move || asked.asked().is_some()));
+    entry.outcome = one::run(&mut *engine, &selected.plan, &options, &entry.replay);
     entry.took = begin.elapsed();
     let (record, error) = keeper.finish(&stem, &entry.outcome);
     entry.record = Some(record);

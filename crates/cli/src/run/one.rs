@@ -7,7 +7,7 @@ use moonquake_evidence::projection;
 use moonquake_faults::Profile;
 use moonquake_judge::judge;
 use moonquake_report::Postmortem;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Listener, Plan, RunOptions};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,16 +16,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) fn run(
     engine: &mut dyn Engine,
     plan: &Plan,
-    profile: Profile,
-    seed: Option<u64>,
+    options: &RunOptions,
     replay: &str,
-    listener: Option<Listener>,
 ) -> Outcome {
-    let mut options = RunOptions::new(profile);
-    options.seed = seed;
-    options.listener = listener;
     // A defect met in one run must not cost the verdicts of the others. The engine is dropped afterwards.
-    let done = catch_unwind(AssertUnwindSafe(|| attempt(engine, plan, &options, replay)));
+    let done = catch_unwind(AssertUnwindSafe(|| attempt(engine, plan, options, replay)));
     done.unwrap_or_else(|_| Outcome::Failed {
         why: "the harness panicked; its message is on standard error".to_owned(),
         exit: Exit::Harness,
@@ -39,6 +34,7 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
         Err(error) => {
             let exit = match error {
                 EngineError::NotInstalled { .. } => Exit::NotInstalled,
+                EngineError::Interrupted => Exit::Interrupted,
                 _ => Exit::Harness,
             };
             let why = error.to_string();
@@ -136,7 +132,10 @@ mod tests {
     fn a_run_without_evidence_has_no_verdict_and_says_why() {
         let text = include_bytes!("../self_check.scenario.toml");
         let plan = parse::from_str("self-check", text).unwrap();
-        let outcome = |error| run(&mut Broken(error), &plan, Profile::Upstream, None, "", None);
+        let outcome = |error| {
+            let options = RunOptions::new(Profile::Upstream);
+            run(&mut Broken(error), &plan, &options, "")
+        };
         let exit = |error| match outcome(error) {
             Outcome::Failed { exit, .. } => exit,
             other => panic!("{other:?}"),
@@ -148,6 +147,7 @@ mod tests {
             cure: text(),
         };
         assert_eq!(exit(Some(missing)), Exit::NotInstalled);
+        assert_eq!(exit(Some(EngineError::Interrupted)), Exit::Interrupted);
         // The panic of an engine does not end the program.
         assert_eq!(exit(None), Exit::Harness);
         let skipped = outcome(Some(EngineError::Unsupported(text())));

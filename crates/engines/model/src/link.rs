@@ -4,14 +4,14 @@ use moonquake_client::RpcFailure;
 use moonquake_evidence::Leg;
 use moonquake_protocol::{Request, Response};
 use moonquake_stage::Seen;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A message on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Carried {
     pub(crate) actor: String,
     pub(crate) request: Request,
-    pub(crate) fence: Option<u64>,
+    pub(crate) fences: Vec<Option<u64>>,
     pub(crate) answer: Option<Response>,
     /// Whether the client still has its end of the connection.
     open: bool,
@@ -21,6 +21,8 @@ pub(crate) struct Carried {
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     carried: BTreeMap<u64, Carried>,
+    /// Who has a connection: it is made with the first request.
+    connected: BTreeSet<String>,
 }
 
 impl Link {
@@ -29,12 +31,13 @@ impl Link {
         actor: &str,
         message: u64,
         request: &Request,
-        fence: Option<u64>,
+        fences: &[Option<u64>],
     ) -> Vec<Seen> {
+        self.connected.insert(actor.to_owned());
         let carried = Carried {
             actor: actor.to_owned(),
             request: request.clone(),
-            fence,
+            fences: fences.to_vec(),
             answer: None,
             open: true,
         };
@@ -119,14 +122,14 @@ impl Link {
         }
     }
 
-    /// Closes every connection of a client that carries a message, plus its idle one.
+    /// Closes every connection of a client: those that carry a message, or its idle one, if it ever had any.
     pub(crate) fn close(&mut self, actor: &str) -> usize {
         let mine = self
             .carried
             .values_mut()
             .filter(|carried| carried.actor == actor && carried.open);
         let busy = mine.map(|carried| carried.open = false).count();
-        busy.max(1)
+        if self.connected.remove(actor) { busy.max(1) } else { busy }
     }
 }
 

@@ -140,9 +140,9 @@ impl Ports for ModelPorts {
         actor: &str,
         message: u64,
         request: &Request,
-        fence: Option<u64>,
+        fences: &[Option<u64>],
     ) -> PortResult<Vec<Seen>> {
-        Ok(self.link.send(actor, message, request, fence))
+        Ok(self.link.send(actor, message, request, fences))
     }
 
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
@@ -151,7 +151,7 @@ impl Ports for ModelPorts {
             return Ok(Vec::new());
         };
         self.read = now;
-        let answer = self.master()?.handle(now, &carried.request, carried.fence);
+        let answer = self.master()?.handle(now, &carried.request, &carried.fences);
         Ok(self.link.handled(message, answer))
     }
 
@@ -160,7 +160,7 @@ impl Ports for ModelPorts {
             return Ok(Vec::new());
         };
         let now = self.clocks;
-        let answer = self.master()?.handle(now, &carried.request, carried.fence);
+        let answer = self.master()?.handle(now, &carried.request, &carried.fences);
         Ok(self.link.handled_again(message, answer))
     }
 

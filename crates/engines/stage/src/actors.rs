@@ -122,9 +122,11 @@ impl<P: Ports> Stage<'_, P> {
         let home = actor.memory.map(|_| actor.home.clone());
         let closed = self.ports.close_link(name)?;
         let detail = format!("{closed} connections to the master closed");
+        // Of a client that never spoke nobody but the injector knows that it is gone.
+        let observer = if closed > 0 { Observer::Link } else { Observer::Injector };
         self.note(
             name,
-            Observer::Link,
+            observer,
             None,
             Kind::Actor {
                 change: Change::Killed,

@@ -256,7 +256,7 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(running) = self.running.get_mut(&id) {
             running.call = Some((message, sent_at));
         }
-        let seen = self.ports.send(&actor, message, &call.request, call.fence)?;
+        let seen = self.ports.send(&actor, message, &call.request, &call.fences)?;
         self.log_frames(seen)?;
         match call.phases.sent {
             Some(phase) => self.sent_phase(phase, message),

@@ -136,7 +136,7 @@ pub trait Ports {
         actor: &str,
         message: u64,
         request: &Request,
-        fence: Option<u64>,
+        fences: &[Option<u64>],
     ) -> PortResult<Vec<Seen>>;
     /// The request reaches the master and is handled.
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>>;

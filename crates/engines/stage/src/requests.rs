@@ -88,16 +88,15 @@ impl<P: Ports> Stage<'_, P> {
             }
             Verb::Close => plain(Box::new(self.close_machine(who)), 0),
             _ => {
-                let fence = self.fence_of(action, who, (&key, &keys));
+                let fences = self.fences_of(action, who, (&key, &keys));
                 let request = Words::of(action, actor, cast, (key, keys)).request()?;
-                plain(Box::new(Single::new(request, fence)), size)
+                plain(Box::new(Single::new(request, fences)), size)
             }
         })
     }
 
-    /// The attempt that a PutEnd or PutRevoke of this client means: its latest of the key. A batch means one only if it
-    /// names one key.
-    fn fence_of(&self, action: &Do, who: &str, (key, keys): (&str, &[String])) -> Option<u64> {
+    /// The attempts that a PutEnd or PutRevoke of this client means: its latest of each key.
+    fn fences_of(&self, action: &Do, who: &str, (key, keys): (&str, &[String])) -> Vec<Option<u64>> {
         let ends = matches!(
             action.verb,
             Verb::Rpc(
@@ -111,13 +110,15 @@ impl<P: Ports> Stage<'_, P> {
                     | Rpc::BatchUpsertRevoke
             )
         );
-        let attempts = &self.actors.get(who).filter(|_| ends)?.attempts;
-        let key = match keys {
-            [] => key,
-            [one] => one.as_str(),
-            _ => return None,
+        let Some(actor) = self.actors.get(who).filter(|_| ends) else {
+            return Vec::new();
         };
-        attempts.get(key).map(|(_, replica)| *replica)
+        let attempt = |key: &str| actor.attempts.get(key).map(|(_, replica)| *replica);
+        if keys.is_empty() {
+            vec![attempt(key)]
+        } else {
+            keys.iter().map(|key| attempt(key)).collect()
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use crate::setup::{baseline, stage};
 use crate::state::{Stage, Staged};
 use moonquake_clock::{Span, Thread};
 use moonquake_evidence::{Evidence, Kind, Observer, Op};
-use moonquake_scenario::{AwaitFor, Base, Do, Instant, Length, Plan, RunOptions, Step, Verb, What};
+use moonquake_scenario::{
+    AwaitFor, Base, Do, EngineError, Instant, Length, Plan, RunOptions, Step, Verb, What,
+};
 
 /// A step beside the timeline that is not over.
 #[derive(Clone, Debug)]
@@ -35,6 +37,7 @@ pub fn run<P: Ports>(
     stage.set_up()?;
     stage.tell_ready(&baseline);
     for step in &plan.steps {
+        stage.go_on()?;
         stage.play(step)?;
     }
     // Operations beside the timeline that no step awaits still get their end.
@@ -74,6 +77,14 @@ impl<P: Ports> Stage<'_, P> {
             };
         }
         u64::try_from(at).ok().map(Span::from_ns)
+    }
+
+    /// Ends the run if that was asked for.
+    pub(crate) fn go_on(&self) -> Staged<()> {
+        match &self.options.interrupt {
+            Some(interrupt) if interrupt.is_asked() => Err(EngineError::Interrupted),
+            _ => Ok(()),
+        }
     }
 
     fn op(step: &Step, repetition: u32) -> Op {

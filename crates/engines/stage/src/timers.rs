@@ -219,6 +219,7 @@ impl<P: Ports> Stage<'_, P> {
         let Some((at, due)) = self.next_due().filter(|(at, _)| *at <= limit) else {
             return Ok(false);
         };
+        self.go_on()?;
         self.move_time(at)?;
         self.fire(&due)?;
         self.settle()?;

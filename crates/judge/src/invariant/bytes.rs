@@ -93,14 +93,18 @@ fn account(
     };
     account.upper = account.lower;
     for (index, attempt) in attempts.all.iter().enumerate() {
-        if attempt.start > pos || attempt.lost_at(pos) {
+        if attempt.start > pos {
             continue;
         }
-        let bytes = hidden(attempt.places_at(pos), &live, state);
+        // The source of a move waits in quarantine whatever becomes of the target.
         for (taken, range) in attempt.moved.iter().filter(|(at, _)| *at < pos) {
             let bytes = hidden([range], &live, state);
             account.add(moved_source(view, range, *taken, clock, sweeps, pos), bytes);
         }
+        if attempt.lost_at(pos) {
+            continue;
+        }
+        let bytes = hidden(attempt.places_at(pos), &live, state);
         match standing(view, attempt, clock, sweeps, pos) {
             Standing::Overdue => {
                 account.add(Standing::Overdue, bytes);
@@ -151,7 +155,10 @@ fn moved_source(
     sweeps: &[Pos],
     pos: Pos,
 ) -> Standing {
-    if was_away(view, &range.segment, taken, pos) {
+    let anew = view
+        .changes("master")
+        .any(|(at, change)| change == Change::Started && taken < at && at < pos);
+    if anew || was_away(view, &range.segment, taken, pos) {
         return Standing::Freed;
     }
     let due = clock.at(view, taken) + i128::from(view.plan.world.timeouts.release.ns);

@@ -71,7 +71,11 @@ fn locked_out(view: &View<'_>, attempt: &Attempt, death: Pos, failures: &mut Fai
             .filter(|entry| entry.key == attempt.key)
         {
             seen.push(frame.pos);
-            if entry.code == Some("OBJECT_ALREADY_EXISTS") {
+            // An old value that is still readable is reason enough.
+            let is_readable = view
+                .state_before(frame.pos)
+                .is_some_and(|(_, state)| state.keys.contains_key(&attempt.key));
+            if entry.code == Some("OBJECT_ALREADY_EXISTS") && !is_readable {
                 let text = format!(
                     "{} was still refused to {} at {}, the crashed attempt could be discarded after {bound}",
                     attempt.key,

@@ -4,11 +4,13 @@ use super::liveness::frozen_until;
 use super::phase::Done;
 use super::progress::Progress;
 use super::{Gathered, data, trigger};
+use crate::rpc;
 use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Kind, Leg, Observer, Op};
 use moonquake_faults::Moment;
 use moonquake_protocol::ErrorCode;
 use moonquake_scenario::{Action, Trigger};
+use std::collections::BTreeSet;
 
 pub(crate) fn prove(gathered: &mut Gathered<'_, '_>, injected: Pos) {
     if let Some((op, progress)) = trigger::struck_in_place(gathered, injected, injected, Done::ToMessage) {
@@ -222,6 +224,11 @@ fn answered_with(gathered: &mut Gathered<'_, '_>, injected: Pos, message: &Messa
     );
 }
 
+/// The keys of a call.
+fn keys<'a>(view: &View<'a>, frame: &Frame<'a>) -> impl Iterator<Item = String> + use<'a> {
+    rpc::entries(view, frame).into_iter().map(|entry| entry.key)
+}
+
 /// A request on the same key that left later was handled while the message waited.
 fn overtaken(gathered: &mut Gathered<'_, '_>, injected: Pos, message: &Message) {
     let view = gathered.view;
@@ -229,7 +236,11 @@ fn overtaken(gathered: &mut Gathered<'_, '_>, injected: Pos, message: &Message) 
         gathered.lacks("the message never arrived, so no order was seen", [injected]);
         return;
     };
-    let key = view.message(message.number).find_map(|frame| frame.key);
+    // The keys of a batch are told with its answers.
+    let own: BTreeSet<String> = view
+        .message(message.number)
+        .flat_map(|frame| keys(view, frame))
+        .collect();
     let other = view.frames.iter().find(|frame| {
         let left = view.leg(frame.message, Leg::RequestSent).map(|sent| sent.pos);
         frame.leg == Leg::RequestHandled
@@ -237,7 +248,7 @@ fn overtaken(gathered: &mut Gathered<'_, '_>, injected: Pos, message: &Message) 
             && injected < frame.pos
             && frame.pos < arrival
             && left.is_some_and(|left| left > injected)
-            && (key.is_none() || frame.key == key)
+            && (own.is_empty() || keys(view, frame).any(|key| own.contains(&key)))
     });
     match other {
         Some(other) => {

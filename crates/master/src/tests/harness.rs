@@ -75,7 +75,7 @@ impl Harness {
     }
 
     pub(super) fn send(&mut self, request: &Request) -> Response {
-        self.master.handle(self.now, request, None)
+        self.master.handle(self.now, request, &[])
     }
 
     pub(super) fn advance(&mut self, span: Span) {
@@ -153,7 +153,7 @@ impl Harness {
             replica_type: ReplicaType::All,
             tenant_id: String::new(),
         };
-        match self.master.handle(self.now, &request, fence) {
+        match self.master.handle(self.now, &request, &[fence]) {
             Response::PutEnd(result) => result,
             other => panic!("{other:?}"),
         }
@@ -175,7 +175,7 @@ impl Harness {
             replica_type: ReplicaType::All,
             tenant_id: String::new(),
         };
-        match self.master.handle(self.now, &request, fence) {
+        match self.master.handle(self.now, &request, &[fence]) {
             Response::PutRevoke(result) => result,
             other => panic!("{other:?}"),
         }

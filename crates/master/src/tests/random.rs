@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Request(Box<Request>, Option<u64>),
+    Request(Box<Request>, Vec<Option<u64>>),
     Tick(Thread),
     Settle,
     Pass(Span),
@@ -115,10 +115,10 @@ fn others() -> impl Strategy<Value = Request> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let fence = prop::option::of(0..40_u64);
+    let fences = prop::collection::vec(prop::option::of(0..40_u64), 0..3);
     prop_oneof![
-        6 => (writes(), fence).prop_map(|(request, fence)| Event::Request(Box::new(request), fence)),
-        4 => others().prop_map(|request| Event::Request(Box::new(request), None)),
+        6 => (writes(), fences).prop_map(|(request, fences)| Event::Request(Box::new(request), fences)),
+        4 => others().prop_map(|request| Event::Request(Box::new(request), Vec::new())),
         2 => (0..4_usize).prop_map(|thread| Event::Tick(Thread::ALL[thread])),
         1 => Just(Event::Settle),
         2 => prop_oneof![1..20_000_000_000_u64, 1..900_000_000_000_u64].prop_map(|ns| Event::Pass(Span::from_ns(ns))),
@@ -171,7 +171,7 @@ fn play(profile: Profile, seed: u64, events: &[Event]) -> Vec<Response> {
     let mut answers = Vec::new();
     for event in events {
         match event {
-            Event::Request(request, fence) => answers.push(master.handle(now, request, *fence)),
+            Event::Request(request, fences) => answers.push(master.handle(now, request, fences)),
             Event::Tick(thread) => master.tick(now, *thread),
             Event::Settle => master.settle_cleanup(),
             Event::Pass(span) => now = now + *span,

@@ -4,7 +4,9 @@ use super::harness::*;
 use crate::MasterConfig;
 use moonquake_clock::{Clocks, Compare, DeadlineId, Domain, Rules, Span, Thread};
 use moonquake_faults::{QUIRKS, Quirk, Quirks};
-use moonquake_protocol::{ErrorCode, ReplicateConfig, Request, Response, Segment, Uuid};
+use moonquake_protocol::{
+    ErrorCode, ObjectMeta, ReplicaType, ReplicateConfig, Request, Response, Segment, Uuid,
+};
 
 const LEASE: Span = Span::from_secs(10);
 const RELEASE: Span = Span::from_secs(600);
@@ -38,6 +40,36 @@ pub(super) fn differs<T: PartialEq + std::fmt::Debug>(
             other.id
         );
     }
+}
+
+/// Each key of a batch has its own fence.
+#[test]
+fn stale_batch_put_end() {
+    let story = |config| {
+        let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+        let first = ["j", "k"].map(|key| harness.put_start(key, MIB).unwrap()[0].id);
+        harness.advance(Span::from_secs(31));
+        let second = harness.put_start("k", MIB).unwrap()[0].id;
+        let object_metas = ["j", "k"].map(|key| ObjectMeta {
+            key: key.to_owned(),
+            object_checksum: None,
+        });
+        let request = Request::BatchPutEnd {
+            client_id: client(1),
+            object_metas: object_metas.to_vec(),
+            replica_type: ReplicaType::All,
+            tenant_id: String::new(),
+        };
+        let late = harness.master.handle(harness.now, &request, &first.map(Some));
+        (late, harness.put_end_fenced(client(1), "k", Some(second)))
+    };
+    let answer = |second| (Response::BatchPutEnd(vec![Ok(()), second]), Ok(()));
+    differs(
+        Quirk::StalePutEnd,
+        story,
+        answer(Ok(())),
+        answer(Err(ErrorCode::IllegalClient)),
+    );
 }
 
 #[test]

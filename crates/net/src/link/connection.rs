@@ -10,6 +10,9 @@ use tokio::net::TcpListener;
 /// The tap's way to the master.
 #[derive(Debug)]
 pub(super) enum Up {
+    /// Not made yet: the tap connects when it first has something to pass on. A master that stands still accepts nobody,
+    /// and its backlog is short.
+    Unmade(SocketAddr),
     Open(Box<FrameStream<ResponseHeader>>),
     /// It could not be made, or it ended; the words say how.
     Gone(UpEnd),
@@ -20,6 +23,18 @@ pub(super) enum Up {
 pub(super) enum UpEnd {
     Refused(String),
     Closed(String),
+}
+
+impl Up {
+    /// Connects to the master if that has not been tried yet. A master that does not listen is no error here: the client
+    /// learns it when it calls.
+    pub(super) async fn make(&mut self) {
+        let Up::Unmade(master) = *self else { return };
+        *self = match FrameStream::connect(master).await {
+            Ok(stream) => Up::Open(Box::new(stream)),
+            Err(error) => Up::Gone(UpEnd::Refused(format!("{master}: {error}"))),
+        };
+    }
 }
 
 #[derive(Debug)]
@@ -35,8 +50,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects the client to the tap and the tap to the master. A master that does not listen is no error here: the
-    /// client learns it when it calls.
+    /// Connects the client to the tap. The tap connects to the master later; see [`Up::make`].
     pub(super) async fn open(tap: &TcpListener, master: SocketAddr) -> Result<Connection, NetError> {
         let address = tap
             .local_addr()
@@ -55,15 +69,11 @@ impl Connection {
         while accepted.1 != client_address {
             accepted = accept(tap).await?;
         }
-        let up = match FrameStream::connect(master).await {
-            Ok(stream) => Up::Open(Box::new(stream)),
-            Err(error) => Up::Gone(UpEnd::Refused(format!("{master}: {error}"))),
-        };
         let down = Some(FrameStream::new(accepted.0));
         Ok(Connection {
             client: Some(client),
             down,
-            up,
+            up: Up::Unmade(master),
             next_sequence: 0,
             busy: None,
         })

@@ -34,8 +34,13 @@ pub(super) struct Held<'a> {
 
 /// Sends the request over the tap's own way and reads the whole answer.
 pub(super) async fn exchange(up: &mut Up, held: &Held<'_>) -> Handled {
+    up.make().await;
     let stream = match up {
         Up::Open(stream) => stream,
+        Up::Unmade(master) => {
+            let why = format!("{master} was never called");
+            return Handled::none(held.sequence, RpcFailure::Connect { why });
+        }
         Up::Gone(UpEnd::Refused(why)) => {
             return Handled::none(held.sequence, RpcFailure::Connect { why: why.clone() });
         }
@@ -58,11 +63,7 @@ pub(super) async fn exchange(up: &mut Up, held: &Held<'_>) -> Handled {
 
 /// The same over a connection made for this one request.
 pub(super) async fn exchange_apart(master: SocketAddr, held: &Held<'_>) -> Handled {
-    let mut up = match FrameStream::connect(master).await {
-        Ok(stream) => Up::Open(Box::new(stream)),
-        Err(error) => Up::Gone(UpEnd::Refused(format!("{master}: {error}"))),
-    };
-    exchange(&mut up, held).await
+    exchange(&mut Up::Unmade(master), held).await
 }
 
 async fn ask(

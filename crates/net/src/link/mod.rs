@@ -123,7 +123,8 @@ impl Link {
             let tap = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .await
                 .map_err(|error| NetError::io("listening for the tap", error))?;
-            let first = Connection::open(&tap, master).await?;
+            let mut first = Connection::open(&tap, master).await?;
+            first.up.make().await;
             Ok::<_, NetError>((tap, first))
         })??;
         if let Up::Gone(UpEnd::Refused(why) | UpEnd::Closed(why)) = &first.up {

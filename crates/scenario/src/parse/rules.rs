@@ -53,6 +53,7 @@ impl Rules<'_, '_> {
     /// Repetitions and payload parts must come to an end that somebody can wait for.
     fn bounds(&self, problems: &mut Problems) {
         self.memory(problems);
+        self.fills(problems);
         self.bystander(problems);
         self.far(problems);
         let mut total = 0_u128;
@@ -116,6 +117,31 @@ impl Rules<'_, '_> {
                     "scale segments and objects down together; the store behaves the same",
                 );
             }
+        }
+    }
+
+    /// A `fill` without a size fills what the buffer has; one that nothing has lent a byte yet has none.
+    fn fills(&self, problems: &mut Problems) {
+        let mut known: Vec<&str> = Vec::new();
+        for step in &self.plan.steps {
+            let Some(action) = step.operation() else { continue };
+            let Some(into) = action.into.as_deref() else {
+                known.extend(action.from.as_deref());
+                continue;
+            };
+            // Names that are counted up are told apart when they are filled in.
+            let is_known = known.iter().any(|name| *name == into || name.contains('{'));
+            let sizeless = action.verb == Verb::Fill && action.size_bytes.is_none();
+            if sizeless && !is_known && !into.contains('{') {
+                problems.add(
+                    ProblemKind::Step,
+                    format!("{into} has no byte yet that could be filled"),
+                    self.names.steps[step.index].table.value_span("into"),
+                    "no earlier step fills it, sends from it or reads into it",
+                    "say how large it is: `size = \"1MiB\"`",
+                );
+            }
+            known.push(into);
         }
     }
 

@@ -198,7 +198,7 @@ pub(super) fn counting(value: Value<'_>, most: u32, example: &str, problems: &mu
         problems.add(
             ProblemKind::Value,
             match most {
-                u32::MAX => format!("{number} is not 1 or more"),
+                u32::MAX if number < 1 => format!("{number} is not 1 or more"),
                 _ => format!("{number} is not between 1 and {most}"),
             },
             value.span(),

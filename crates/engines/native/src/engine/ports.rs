@@ -126,7 +126,7 @@ impl Ports for RealPorts {
         actor: &str,
         message: u64,
         request: &Request,
-        _fence: Option<u64>,
+        _fences: &[Option<u64>],
     ) -> PortResult<Vec<Seen>> {
         // The wire has no room for a fence; the real master has the quirk.
         self.links.send(self.process.rpc_addr(), actor, message, request)
