@@ -15,7 +15,7 @@ fn needs(verb: Verb) -> Vec<String> {
         Verb::BatchGet | Verb::BatchExist | Verb::BatchRemove => &[keys],
         Verb::Get | Verb::Exist | Verb::Size | Verb::Remove | Verb::GetStart => &[key],
         Verb::RemoveByRegex => &["regex = \"^k\""],
-        Verb::Fill => &["into = \"b1\""],
+        Verb::Fill => &["into = \"b1\"", "size = \"1MiB\""],
         Verb::Rpc(rpc) => return fields(rpc),
         _ => &[],
     };

@@ -192,7 +192,9 @@ pub fn render(cases: &[Case], plans: &BTreeMap<String, Plan>) -> String {
             );
         }
     }
-    let notes = cases.iter().filter_map(|case| Some((&case.id, case.note.as_ref()?)));
+    let notes = cases
+        .iter()
+        .filter_map(|case| Some((&case.id, case.note.as_ref()?)));
     for (id, note) in notes {
         let _ = writeln!(text, "\n{id}: {note}");
     }
@@ -230,6 +232,7 @@ mod tests {
             files: files.iter().map(|file| (*file).to_owned()).collect(),
             waits: waits.map(str::to_owned),
             reason: reason.map(str::to_owned),
+            note: None,
         }
     }
 

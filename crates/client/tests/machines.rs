@@ -80,7 +80,10 @@ fn a_put_starts_writes_every_replica_and_ends() {
     assert_eq!(second.replica.buffer_address, 2);
     let end = call(put.next(at(0), Happened::Moved(Ok(()))));
     assert!(matches!(end.request, Request::PutEnd { .. }));
-    assert_eq!((end.fences, end.phases.sent), (vec![Some(1)], Some(PhaseId::PutEndSent)));
+    assert_eq!(
+        (end.fences, end.phases.sent),
+        (vec![Some(1)], Some(PhaseId::PutEndSent))
+    );
     let done = put.next(at(0), Happened::Answered(Ok(Response::PutEnd(Ok(())))));
     assert_eq!(done, Want::Done(Outcome::Ok));
 }

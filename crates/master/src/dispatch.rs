@@ -116,12 +116,7 @@ impl Master {
         })
     }
 
-    fn dispatch_ends(
-        &mut self,
-        now: Clocks,
-        request: &Request,
-        fences: &[Option<u64>],
-    ) -> Option<Response> {
+    fn dispatch_ends(&mut self, now: Clocks, request: &Request, fences: &[Option<u64>]) -> Option<Response> {
         let fence = fence_at(fences, 0);
         Some(match request {
             Request::PutEnd {

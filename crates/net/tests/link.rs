@@ -307,6 +307,19 @@ fn a_missing_master_is_told_at_once() {
     assert!(matches!(error, NetError::Unreachable { .. }));
 }
 
+/// Only the first connection is made before there is anything to pass on: a master that stands still accepts nobody.
+#[test]
+fn a_further_connection_reaches_the_master_with_its_first_request() {
+    let master = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let mut link = Link::connect(&net(), "w1", master.local_addr().unwrap()).unwrap();
+    let first = link.send(&exist("y")).unwrap();
+    drop(master);
+    let second = link.send(&exist("y")).unwrap();
+    assert_eq!(link.outstanding(), [first, second]);
+    let failed = link.forward(second).unwrap();
+    assert!(matches!(failed, Err(RpcFailure::Connect { .. })), "{failed:?}");
+}
+
 #[test]
 fn a_new_master_takes_over_after_reconnect() {
     let (old, new) = (yes_master(), yes_master());

@@ -67,5 +67,9 @@ fn nowhere(plan: &Plan) -> Option<String> {
         let why = engine.unsupported(plan)?;
         reasons.push(format!("{}: {why}", engine.kind()));
     }
-    Some(format!("{} runs on no engine ({})", plan.path, reasons.join("; ")))
+    Some(format!(
+        "{} runs on no engine ({})",
+        plan.path,
+        reasons.join("; ")
+    ))
 }

@@ -76,7 +76,9 @@ impl Human {
                 ran.postmortem.verdict.to_string(),
                 match self.seed {
                     // Claims are made for the order first in, first out.
-                    Some(seed) => format!("NOT as the file says, with the deliveries shuffled by seed {seed}"),
+                    Some(seed) => {
+                        format!("NOT as the file says, with the deliveries shuffled by seed {seed}")
+                    }
                     None => "NOT as the file says".to_owned(),
                 },
             ),

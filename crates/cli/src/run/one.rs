@@ -13,12 +13,7 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs a plan on an engine that supports it.
-pub(crate) fn run(
-    engine: &mut dyn Engine,
-    plan: &Plan,
-    options: &RunOptions,
-    replay: &str,
-) -> Outcome {
+pub(crate) fn run(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &str) -> Outcome {
     // A defect met in one run must not cost the verdicts of the others. The engine is dropped afterwards.
     let done = catch_unwind(AssertUnwindSafe(|| attempt(engine, plan, options, replay)));
     done.unwrap_or_else(|_| Outcome::Failed {

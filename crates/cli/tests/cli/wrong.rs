@@ -107,3 +107,30 @@ fn cli_wrong_command_lines_exit_64() {
         place.moonquake(arguments).exits(64).complains(part);
     }
 }
+
+#[test]
+fn cli_a_file_that_no_engine_can_run_is_told_at_check() {
+    let place = Place::new();
+    let text = good("stuck").replace("[world]", "[world]\nflags = { evction_ratio = \"1\" }");
+    place.file("stuck.scenario.toml", text);
+    place
+        .moonquake(&["check", "stuck.scenario.toml"])
+        .exits(64)
+        .complains("stuck.scenario.toml runs on no engine")
+        .complains("evction_ratio");
+}
+
+#[cfg(unix)]
+#[test]
+fn cli_a_page_never_takes_the_place_of_what_is_no_file() {
+    let place = Place::new();
+    place.file("good.scenario.toml", good("good"));
+    let socket = place.path().join("socket");
+    let _socket = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    place
+        .moonquake(&["diff", "good.scenario.toml", "model", "model", "--html", "socket"])
+        .exits(70)
+        .complains("socket cannot be written")
+        .complains("`--html FILE`");
+    assert!(!socket.is_file());
+}

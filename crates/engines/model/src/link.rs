@@ -21,11 +21,15 @@ pub(crate) struct Carried {
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     carried: BTreeMap<u64, Carried>,
-    /// Who has a connection: it is made with the first request.
+    /// Who has a connection.
     connected: BTreeSet<String>,
 }
 
 impl Link {
+    pub(crate) fn open(&mut self, actor: &str) {
+        self.connected.insert(actor.to_owned());
+    }
+
     pub(crate) fn send(
         &mut self,
         actor: &str,
@@ -33,7 +37,6 @@ impl Link {
         request: &Request,
         fences: &[Option<u64>],
     ) -> Vec<Seen> {
-        self.connected.insert(actor.to_owned());
         let carried = Carried {
             actor: actor.to_owned(),
             request: request.clone(),
@@ -129,7 +132,11 @@ impl Link {
             .values_mut()
             .filter(|carried| carried.actor == actor && carried.open);
         let busy = mine.map(|carried| carried.open = false).count();
-        if self.connected.remove(actor) { busy.max(1) } else { busy }
+        if self.connected.remove(actor) {
+            busy.max(1)
+        } else {
+            busy
+        }
     }
 }
 

@@ -191,6 +191,11 @@ impl Ports for ModelPorts {
         Ok(())
     }
 
+    fn open_link(&mut self, actor: &str) -> PortResult<()> {
+        self.link.open(actor);
+        Ok(())
+    }
+
     fn close_link(&mut self, actor: &str) -> PortResult<usize> {
         Ok(self.link.close(actor))
     }

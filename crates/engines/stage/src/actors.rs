@@ -63,6 +63,7 @@ impl<P: Ports> Stage<'_, P> {
         let (client_id, instance, memory) = (actor.config.client_id, actor.instance, actor.memory);
         let home = actor.home.clone();
         self.note(name, Observer::Timeline, None, started(instance));
+        self.ports.open_link(name)?;
         let Some(size) = memory else { return Ok(()) };
         let base = FIRST_BASE + index as u64 * SEGMENT_STRIDE + (instance - 1) * INSTANCE_STRIDE;
         let endpoint = self.ports.start_owner(&home, base, size)?;
@@ -123,7 +124,11 @@ impl<P: Ports> Stage<'_, P> {
         let closed = self.ports.close_link(name)?;
         let detail = format!("{closed} connections to the master closed");
         // Of a client that never spoke nobody but the injector knows that it is gone.
-        let observer = if closed > 0 { Observer::Link } else { Observer::Injector };
+        let observer = if closed > 0 {
+            Observer::Link
+        } else {
+            Observer::Injector
+        };
         self.note(
             name,
             observer,

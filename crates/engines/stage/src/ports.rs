@@ -152,6 +152,8 @@ pub trait Ports {
     fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>>;
     /// The client gives up on an answer and closes the connection of that message.
     fn abandon(&mut self, message: u64) -> PortResult<()>;
+    /// A client that starts connects to the master, before it has anything to say.
+    fn open_link(&mut self, actor: &str) -> PortResult<()>;
     /// All connections of a client close at once; says how many the other side saw closing.
     fn close_link(&mut self, actor: &str) -> PortResult<usize>;
 

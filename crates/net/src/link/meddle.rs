@@ -216,6 +216,15 @@ impl Link {
         }
     }
 
+    /// A client that starts again connects before it has anything to say.
+    ///
+    /// # Errors
+    /// When the tap does not accept.
+    pub fn connect_anew(&mut self) -> Result<(), NetError> {
+        let what = format!("connecting {} again", self.actor);
+        self.free_connection(&what).map(drop)
+    }
+
     /// The lowest connection that the client may use; a new one if there is none.
     pub(super) fn free_connection(&mut self, what: &str) -> Result<u64, NetError> {
         let free = self

@@ -117,10 +117,15 @@ pub(crate) fn peer(act: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
     address
 }
 
-/// An address where nobody listens.
+/// An address where nobody listens. The port stays taken to the end of the test, so that nobody else comes to listen there.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
-    listener.local_addr().expect("its address")
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket
+        .bind((Ipv4Addr::LOCALHOST, 0).into())
+        .expect("a loopback port");
+    let address = socket.local_addr().expect("its address");
+    std::mem::forget(socket);
+    address
 }
 
 pub(crate) fn exist(key: &str) -> Request {

@@ -46,6 +46,18 @@ impl Links {
             .ok_or_else(|| PortError(format!("{} has no link", carried.actor)))
     }
 
+    /// Connects a client that has just started.
+    pub(crate) fn open(&mut self, master: SocketAddr, actor: &str) -> PortResult<()> {
+        match self.links.get_mut(actor) {
+            Some(link) => link.connect_anew().map_err(PortError::new),
+            None => {
+                let link = Link::connect(&self.net, actor, master).map_err(PortError::new)?;
+                self.links.insert(actor.to_owned(), link);
+                Ok(())
+            }
+        }
+    }
+
     /// What the tap saw since it was last asked.
     fn seen(&mut self, message: u64) -> Vec<Seen> {
         let Some(carried) = self.carried.get(&message) else {
@@ -63,20 +75,9 @@ impl Links {
             .collect()
     }
 
-    pub(crate) fn send(
-        &mut self,
-        master: SocketAddr,
-        actor: &str,
-        message: u64,
-        request: &Request,
-    ) -> PortResult<Vec<Seen>> {
-        if !self.links.contains_key(actor) {
-            let link = Link::connect(&self.net, actor, master).map_err(PortError::new)?;
-            self.links.insert(actor.to_owned(), link);
-        }
-        let Some(link) = self.links.get_mut(actor) else {
-            return Ok(Vec::new());
-        };
+    pub(crate) fn send(&mut self, actor: &str, message: u64, request: &Request) -> PortResult<Vec<Seen>> {
+        let link = self.links.get_mut(actor);
+        let link = link.ok_or_else(|| PortError(format!("{actor} has no link")))?;
         let id = link.send(request).map_err(PortError::new)?;
         let frames = link.frames();
         let arrived = frames.into_iter().find(|frame| frame.message == Some(id));

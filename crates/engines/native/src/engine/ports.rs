@@ -129,7 +129,7 @@ impl Ports for RealPorts {
         _fences: &[Option<u64>],
     ) -> PortResult<Vec<Seen>> {
         // The wire has no room for a fence; the real master has the quirk.
-        self.links.send(self.process.rpc_addr(), actor, message, request)
+        self.links.send(actor, message, request)
     }
 
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
@@ -162,6 +162,10 @@ impl Ports for RealPorts {
 
     fn abandon(&mut self, message: u64) -> PortResult<()> {
         self.links.abandon(message)
+    }
+
+    fn open_link(&mut self, actor: &str) -> PortResult<()> {
+        self.links.open(self.process.rpc_addr(), actor)
     }
 
     fn close_link(&mut self, actor: &str) -> PortResult<usize> {
