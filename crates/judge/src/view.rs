@@ -115,6 +115,8 @@ pub(crate) struct View<'a> {
     pub(crate) runs: BTreeMap<Op, Run>,
     pub(crate) states: Vec<(Pos, &'a State)>,
     pub(crate) bound: BTreeMap<&'a str, (Pos, Option<&'a Range>)>,
+    /// Where somebody saw an actor start or end.
+    changes: Vec<Pos>,
     last: EventId,
 }
 
@@ -131,6 +133,7 @@ impl<'a> View<'a> {
             runs: BTreeMap::new(),
             states: Vec::new(),
             bound: BTreeMap::new(),
+            changes: Vec::new(),
             last,
         };
         for (pos, event) in events.iter().enumerate() {
@@ -179,6 +182,7 @@ impl<'a> View<'a> {
                     self.runs.entry(op).or_default().ended.get_or_insert(pos);
                 }
             }
+            (Kind::Actor { .. }, Observer::Link | Observer::Master) => self.changes.push(pos),
             (Kind::State(state), Observer::Master) => self.states.push((pos, state)),
             (Kind::Bound { name, range }, _) => {
                 self.bound.entry(name).or_insert((pos, range.as_ref()));
@@ -285,16 +289,14 @@ impl<'a> View<'a> {
 
     /// What became of an actor, as the link or the observer of its process saw it.
     pub(crate) fn changes(&self, actor: &'a str) -> impl Iterator<Item = (Pos, Change)> + '_ {
-        self.events
+        self.changes
             .iter()
-            .enumerate()
-            .filter_map(move |(pos, event)| match &event.kind {
-                Kind::Actor { change, .. }
-                    if event.actor == actor
-                        && matches!(event.observer, Observer::Link | Observer::Master) =>
-                {
-                    Some((pos, *change))
-                }
+            .filter_map(move |pos| match &self.events[*pos] {
+                Event {
+                    kind: Kind::Actor { change, .. },
+                    actor: own,
+                    ..
+                } if own == actor => Some((*pos, *change)),
                 _ => None,
             })
     }
