@@ -54,7 +54,14 @@ fn build(
     projection: Option<&Projection>,
 ) -> Result<Postmortem, ReportError> {
     let citer = Citer::new(evidence, projection);
+    let mut ends = BTreeMap::new();
+    for event in &evidence.events {
+        if let (Some(op), Kind::StepEnded { .. }) = (event.op, &event.kind) {
+            ends.entry(op).or_insert(event);
+        }
+    }
     let maker = Maker {
+        ends,
         plan,
         evidence,
         judgement,
@@ -132,6 +139,8 @@ struct Maker<'a> {
     evidence: &'a Evidence,
     judgement: &'a Judgement,
     citer: Citer<'a>,
+    /// Where each operation ended first.
+    ends: BTreeMap<Op, &'a Event>,
 }
 
 impl Maker<'_> {
@@ -193,8 +202,7 @@ impl Maker<'_> {
     }
 
     fn ended(&self, op: Op) -> Option<&Event> {
-        let ends = |event: &&Event| event.op == Some(op) && matches!(event.kind, Kind::StepEnded { .. });
-        self.evidence.events.iter().find(ends)
+        self.ends.get(&op).copied()
     }
 
     fn invariants(&self) -> Result<Vec<Invariant>, ReportError> {
