@@ -6,6 +6,8 @@
 use moonquake_evidence::{EventId, Evidence, Kind, Observer, State};
 use moonquake_faults::Profile;
 use moonquake_judge::{Epoch, Idle, Place, regions};
+use moonquake_report::html::html;
+use moonquake_report::{PlaceLane, Postmortem, Touched};
 use moonquake_scenario::{Plan, RunOptions};
 use moonquake_tests::{PROFILES, judged, plans};
 use std::collections::BTreeSet;
@@ -91,4 +93,43 @@ fn model_every_allocated_byte_has_an_owner_or_is_in_quarantine() {
     assert!(wrong.is_empty(), "{} breaches\n{}", wrong.len(), wrong.join("\n"));
     let named: BTreeSet<String> = EXCUSED.iter().map(|(id, _)| (*id).to_owned()).collect();
     assert_eq!(seen, named, "an excuse that no scenario needs any more");
+}
+
+/// What the lanes draw as late is named wherever a reader looks: on a phone, and in the answer about the buffer.
+#[test]
+fn model_whatever_is_drawn_late_is_said_to_be_late() {
+    let mut seen = 0;
+    for plan in plans() {
+        for profile in PROFILES {
+            let (evidence, judgement) = judged(&plan, &RunOptions::new(profile));
+            let postmortem =
+                Postmortem::new(&plan, &evidence, &judgement, "replay").expect("it cites its run");
+            let late = |place: &PlaceLane| {
+                let accesses = place.epochs.iter().flat_map(|epoch| &epoch.accesses);
+                accesses.filter(|access| access.late).count()
+            };
+            let places = &postmortem.lanes.places;
+            if places.iter().map(late).sum::<usize>() == 0 {
+                continue;
+            }
+            seen += 1;
+            let id = format!("{} {}", plan.id, profile.name());
+            let page = html(&postmortem);
+            assert!(page.contains(">LATE "), "{id}: a phone does not show it");
+            for watched in &postmortem.buffer.watched {
+                let own = places.iter().find(|place| place.name == watched.name);
+                let is_named = watched.touched == Touched::Yes || !watched.late_by_others.is_empty();
+                assert!(own.map_or(0, late) == 0 || is_named, "{id}: {}", watched.name);
+                // One access is not late on one list and rightful on another.
+                for claim in &watched.by_others {
+                    let is_late = watched
+                        .late_by_others
+                        .iter()
+                        .any(|late| late.text().starts_with(claim.text()));
+                    assert!(!is_late, "{id}: {}", claim.text());
+                }
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} runs have late accesses");
 }

@@ -62,7 +62,7 @@ fn of_staging(view: &View<'_>, lanes: &Lanes, client: &str, first: Op, failed: &
         let of_failed = touch.op.and_then(|op| failed.get(&op));
         if of_failed.is_some_and(|(end, _)| pos > *end) {
             late.push(with_hits(view, lanes, &name, pos, touch));
-        } else if pos > from && lanes.is_late(view, &name, &touch) {
+        } else if pos > from && lanes.is_late(view, &name, pos, &touch) {
             late_by_others.push(with_hits(view, lanes, &name, pos, touch));
         }
     }
@@ -176,7 +176,7 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
                 late.push(with_hits(view, lanes, name, pos, touch));
             }
             // The bytes lane and this answer mean the same by late.
-            _ if pos > first && lanes.is_late(view, name, &touch) => {
+            _ if pos > first && lanes.is_late(view, name, pos, &touch) => {
                 late_by_others.push(with_hits(view, lanes, name, pos, touch));
             }
             _ if pos > first && !own_fill => by_others.push(touch),
@@ -289,5 +289,16 @@ fn touch(view: &View<'_>, pos: Pos, op: Option<Op>, write: bool, from: u64, to: 
         to,
         id: event.id,
         hits: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn results_of_a_batch_that_are_alike_are_counted() {
+        let entries = ["ok", "X", "ok", "X", "Y"].map(str::to_owned);
+        assert_eq!(counted(&entries), "2 × ok, 2 × X, Y");
     }
 }

@@ -270,17 +270,18 @@ impl Lanes {
 
     /// Whether an access to a name is late in the lane of its place. What a witness saw and what the owner's log has of
     /// the same access are one: operation, time, direction and bytes tell so.
-    pub(crate) fn is_late(&self, view: &View<'_>, name: &str, touch: &Touch) -> bool {
+    pub(crate) fn is_late(&self, view: &View<'_>, name: &str, pos: Pos, touch: &Touch) -> bool {
         let (place, (from, to)) = place_of(view, name, (touch.from, touch.to));
         let lane = self.0.iter().filter(|lane| lane.name == place);
-        lane.flat_map(|lane| &lane.tenures)
-            .flat_map(|tenure| &tenure.touches)
-            .any(|(_, access)| {
-                access.late
-                    && (access.op, access.at, access.write) == (touch.op, touch.at, touch.write)
-                    && access.from < to
-                    && from < access.to
-            })
+        let tenures = lane.flat_map(|lane| &lane.tenures);
+        let alike = tenures.flat_map(|tenure| &tenure.touches).filter(|(_, access)| {
+            (access.op, access.at, access.write) == (touch.op, touch.at, touch.write)
+                && access.from < to
+                && from < access.to
+        });
+        // The same operation may touch the bytes again at the same instant, and be late by then.
+        let nearest = alike.min_by_key(|(seen, access)| (seen.abs_diff(pos), !access.late));
+        nearest.is_some_and(|(_, access)| access.late)
     }
 
     /// The accesses to the client's end of an operation's memory while the operation had it.

@@ -190,7 +190,7 @@ fn buffer_line(postmortem: &Postmortem) -> String {
                     format!("{name} {answer}: {blind}{late}")
                 }
                 (Touched::No, _) if !watched.late_by_others.is_empty() => {
-                    format!("{name} {answer}, by no failed operation{late}")
+                    format!("{name} {answer}: {}", first_late(watched))
                 }
                 (Touched::No, _) if postmortem.verdict == Verdict::NotReproduced => {
                     format!("{name} unknown, since the fault was not reproduced")
@@ -216,21 +216,28 @@ fn not_late(by_others: usize) -> String {
 }
 
 /// The late accesses of operations that had not failed, the first of them in full.
-fn late_by_others(watched: &Watched) -> String {
+fn first_late(watched: &Watched) -> String {
     let Some(first) = watched.late_by_others.first() else {
         return String::new();
     };
-    let more = match watched.late_by_others.len() - 1 {
+    match watched.late_by_others.len() - 1 {
+        0 => claim(first),
+        more => format!("{} and {more} more", claim(first)),
+    }
+}
+
+/// The same behind another answer.
+fn late_by_others(watched: &Watched) -> String {
+    match watched.late_by_others.len() {
         0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("; late, by others: {}{more}", claim(first))
+        _ => format!("; late, by others: {}", first_late(watched)),
+    }
 }
 
 /// The answer about a buffer in a sentence.
 pub(crate) fn buffer_says(watched: &Watched, not_reproduced: bool) -> &'static str {
     match (watched.touched, watched.late_by_others.is_empty()) {
-        (Touched::No, false) => "touched by no failed operation, and late by others",
+        (Touched::No, false) => "no failed operation touched it, but others did so late",
         (Touched::No, true) if not_reproduced => "no late access was seen, but the fault was not reproduced",
         (Touched::No, true) if watched.by_others.is_empty() => "it was not touched",
         (Touched::No, true) => {

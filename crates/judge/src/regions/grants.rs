@@ -172,11 +172,6 @@ fn readable(view: &View<'_>, tenure: &mut Tenure, range: &Range, completed: Opti
         }
         before = *pos;
     }
-    // A PutEnd that came after the end made nothing readable.
-    let ended = tenure.until.map(|until| until.pos);
-    tenure.readable = tenure
-        .readable
-        .filter(|at| ended.is_none_or(|until| until >= *at));
 }
 
 /// What was seen to be so at `until` and not yet at `from` came about in between: by the one thing that can have done

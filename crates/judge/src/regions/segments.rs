@@ -16,6 +16,12 @@ pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
     let attempts = Attempts::of(view);
     let mut owned = grants(view, &attempts);
     freed::settle(view, &mut owned);
+    for grant in &mut owned {
+        // A PutEnd or a commit that came after the end made nothing readable.
+        let until = grant.tenure.until;
+        let readable = grant.tenure.readable;
+        grant.tenure.readable = readable.filter(|at| until.is_none_or(|until| until.pos >= *at));
+    }
     let last = view.states.last().map_or(0, |(pos, _)| *pos);
     let landed = view.landed();
     let names: BTreeSet<&str> = owned

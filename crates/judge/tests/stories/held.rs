@@ -204,6 +204,28 @@ fn a_copy_is_written_rightfully_and_readable_from_its_commit_on() {
 }
 
 #[test]
+fn a_commit_after_the_target_is_gone_makes_nothing_readable() {
+    let (mut story, _) = copied();
+    // The same story with the round that unmounts n2 before the commit.
+    let end = story.events.len();
+    let committed = (0..end)
+        .rev()
+        .find(|index| story.events[*index].kind.line().contains("CopyEnd"));
+    story.events.truncate(committed.unwrap() - 3);
+    story.state.segments.remove("n2");
+    story.state.keys.insert("k".into(), vec![range(0, 4 * MIB)]);
+    story.state.allocated_bytes = 4 * MIB;
+    story.read();
+    let e1 = story.begin("e1");
+    story.call(e1, "CopyEnd", "k", "REPLICA_IS_GONE", &[]);
+    story.end(e1, "REPLICA_IS_GONE");
+    story.read();
+    let places = regions(&story.plan, &story.evidence());
+    let copy = &of(&places, "n2").epochs[0];
+    assert!(copy.until.is_some() && copy.readable_at.is_none(), "{copy:?}");
+}
+
+#[test]
 fn a_copy_goes_with_its_segment() {
     let (mut story, _) = copied();
     let op = story.begin("t1");
@@ -220,5 +242,27 @@ fn a_copy_goes_with_its_segment() {
     assert_eq!(
         told(of(&places, "n1")),
         [("k by w1 (p1)".to_owned(), None, false)]
+    );
+}
+
+#[test]
+fn a_rightful_access_stays_one_although_the_operation_is_late_at_the_same_instant() {
+    let steps = STEPS.replace("bind = \"a1\"", "from = \"src\"");
+    let mut story = Story::new(&scenario_in("", FAULT, &steps));
+    story.plan.watch = vec!["src".into()];
+    story.sight("src", &[]);
+    let p1 = story.begin("p1");
+    story.call(p1, "PutStart", "k", "ok", &[range(0, 4 * MIB)]);
+    story.inject(Some(p1));
+    story.access(p1, "src", false, 0, 4 * MIB);
+    story.end(p1, "TRANSFER_FAIL");
+    story.access(p1, "src", false, MIB, 4 * MIB);
+    story.read();
+    let answer = story.judge().buffer.names[0].clone();
+    assert!(matches!(&answer.answer, moonquake_judge::Touched::Yes { touches } if touches.len() == 1));
+    assert_eq!(
+        (answer.late_by_others.len(), answer.by_others.len()),
+        (0, 1),
+        "{answer:?}"
     );
 }

@@ -207,8 +207,8 @@ fn buffer(postmortem: &Postmortem) -> Markup {
                 _ => {}
             }
             @if let Some(first) = watched.late_by_others.first() {
-                @if watched.touched == Touched::No { "by no failed operation" }
-                "; " span class="late" { "late, by others: " } (claim(first))
+                @if watched.touched != Touched::No { "; " span class="late" { "late, by others: " } }
+                (claim(first))
                 @if watched.late_by_others.len() > 1 { " and " (watched.late_by_others.len() - 1) " more" }
             } @else if watched.touched == Touched::No && !unknown && !watched.by_others.is_empty() {
                 "by no failed operation; " (watched.by_others.len()) " accesses by others, none of them late"
