@@ -1,5 +1,6 @@
 //! One start of a headless browser that looks at many pages.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,15 @@ pub(crate) struct Seen {
 /// How long a browser may take. On a busy machine its start alone takes many seconds.
 const PATIENCE: Duration = Duration::from_secs(100);
 
+/// What to do about a browser that is none.
+const CURE: &str = "Cure: name a Chromium in MOONQUAKE_BROWSER, or unset it and apt-get install chromium; \
+                    MOONQUAKE_NO_BROWSER=1 leaves these tests out";
+
+/// Whether a value of `MOONQUAKE_NO_BROWSER` leaves the tests out. As with `MOONQUAKE_NO_REAL`, nothing and `0` do not.
+pub(crate) fn opted_out(value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| !value.is_empty() && value != "0")
+}
+
 /// The browser: the one that the variable names, or Chromium where distributions put it.
 pub(crate) fn chromium() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("MOONQUAKE_BROWSER") {
@@ -35,7 +45,7 @@ pub(crate) fn chromium() -> Result<PathBuf, String> {
             Ok(path)
         } else {
             Err(format!(
-                "MOONQUAKE_BROWSER is {}, and there is no such file",
+                "MOONQUAKE_BROWSER is {}, and there is no such file. {CURE}",
                 path.display()
             ))
         };
@@ -50,11 +60,7 @@ pub(crate) fn chromium() -> Result<PathBuf, String> {
     std::env::split_paths(&folders)
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|path| path.is_file())
-        .ok_or_else(|| {
-            "no browser is installed. Cure: apt-get install chromium, or name one in MOONQUAKE_BROWSER; \
-             MOONQUAKE_NO_BROWSER=1 leaves these tests out"
-                .to_owned()
-        })
+        .ok_or_else(|| format!("no browser is installed. {CURE}"))
 }
 
 /// Looks at all pages, each in a frame of its width.
@@ -92,9 +98,16 @@ pub(crate) fn look(browser: &Path, pages: &[Page]) -> Result<Seen, String> {
         .stdout(Stdio::piped())
         .stderr(to_log)
         .spawn()
-        .map_err(|error| format!("{}: {error}", browser.display()))?;
+        .map_err(|error| format!("{} does not start: {error}. {CURE}", browser.display()))?;
     let dom = written(&mut child);
     let log = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
+    if dom.as_deref().is_some_and(|dom| dom.trim().is_empty()) {
+        let how = child.wait().map(|status| status.to_string()).unwrap_or_default();
+        return Err(format!(
+            "{} showed no page ({how}). {CURE}\n{log}",
+            browser.display()
+        ));
+    }
     let dom = dom.ok_or_else(|| format!("the browser did not end within {PATIENCE:?}:\n{log}"))?;
     read(&dom, &log)
 }

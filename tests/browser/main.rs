@@ -27,7 +27,8 @@ const LOOKED_AT: [&str; 7] = [
 ];
 
 fn main() -> ExitCode {
-    let why = std::env::var_os("MOONQUAKE_NO_BROWSER").map(|_| "MOONQUAKE_NO_BROWSER is set".to_owned());
+    let why = browser::opted_out(std::env::var_os("MOONQUAKE_NO_BROWSER").as_deref())
+        .then(|| "MOONQUAKE_NO_BROWSER is set".to_owned());
     let browser = |name: &str, test: fn() -> Result<(), Failed>| {
         Trial::test(name, test)
             .with_ignored_flag(why.is_some())
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     };
     let trials = vec![
         Trial::test("html::every_page_is_small_and_the_same_each_time", small).with_kind("model"),
+        Trial::test("browser::what_is_wrong_with_a_browser_is_said", told).with_kind("model"),
         browser("browser::reports_are_in_order", in_order),
         browser("browser::what_is_planted_is_found", planted),
     ];
@@ -142,6 +144,26 @@ fn runs() -> Vec<IndexRun> {
             IndexOutcome::Failed("the process did not start".to_owned()),
         ),
     ]
+}
+
+/// Only a value that says so leaves the tests out, and a browser that is none is told with a cure.
+fn told() -> Result<(), Failed> {
+    let out = |value: &str| browser::opted_out(Some(value.as_ref()));
+    if browser::opted_out(None) || out("") || out("0") || !out("1") {
+        return Err("MOONQUAKE_NO_BROWSER is taken for what it is not".into());
+    }
+    let pages = [Page {
+        name: "a page".to_owned(),
+        width: 400,
+        body: String::new(),
+    }];
+    for path in ["/etc/passwd", "/bin/false"] {
+        let error = look(path.as_ref(), &pages).err().unwrap_or_default();
+        if !error.contains(path) || !error.contains("MOONQUAKE_BROWSER") {
+            return Err(format!("{path}: {error}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The test of the test: each kind of fault, planted, is found.

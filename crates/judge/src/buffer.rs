@@ -57,15 +57,15 @@ fn staged<'a>(view: &View<'a>, failed: &Failed) -> BTreeMap<&'a str, Op> {
 fn of_staging(view: &View<'_>, lanes: &Lanes, client: &str, first: Op, failed: &Failed) -> NameAnswer {
     let name = staging_of(client);
     let (from, how) = failed.get(&first).cloned().unwrap_or_default();
-    let late = touches(view, &name).into_iter().filter(|(pos, touch)| {
-        touch
-            .op
-            .and_then(|op| failed.get(&op))
-            .is_some_and(|(end, _)| pos > end)
-    });
-    let late: Vec<Touch> = late
-        .map(|(pos, touch)| with_hits(view, lanes, &name, pos, touch))
-        .collect();
+    let (mut late, mut late_by_others) = (Vec::new(), Vec::new());
+    for (pos, touch) in touches(view, &name) {
+        let of_failed = touch.op.and_then(|op| failed.get(&op));
+        if of_failed.is_some_and(|(end, _)| pos > *end) {
+            late.push(with_hits(view, lanes, &name, pos, touch));
+        } else if pos > from && lanes.is_late(view, &name, pos, &touch) {
+            late_by_others.push(with_hits(view, lanes, &name, pos, touch));
+        }
+    }
     let answer = if late.is_empty() {
         unseen(view, &name, from)
     } else {
@@ -75,20 +75,15 @@ fn of_staging(view: &View<'_>, lanes: &Lanes, client: &str, first: Op, failed: &
         since: view.cited(format!("{} {how}", view.op_name(first)), [from]),
         name,
         answer,
+        late_by_others,
         by_others: Vec::new(),
     }
 }
 
 /// The same access with the memory that it hit and its owner then.
 fn with_hits(view: &View<'_>, lanes: &Lanes, name: &str, pos: Pos, mut touch: Touch) -> Touch {
-    let bytes = (touch.from, touch.to);
-    touch.hits = match view.bound.get(name) {
-        Some((_, Some(range))) => {
-            let at = |byte: u64| range.offset.saturating_add(byte);
-            lanes.hits(view, &range.segment, (at(bytes.0), at(bytes.1)), pos)
-        }
-        _ => lanes.hits(view, name, bytes, pos),
-    };
+    let (place, bytes) = crate::regions::place_of(view, name, (touch.from, touch.to));
+    touch.hits = lanes.hits(view, place, bytes, pos);
     touch
 }
 
@@ -122,8 +117,10 @@ pub(crate) fn failed(view: &View<'_>) -> Failed {
                 failed.insert(op, (ended.pos, format!("failed with {}", ended.outcome)));
             }
             Some(ended) if ended.entries.iter().any(|entry| outcome::is_failure(entry)) => {
-                let entries: Vec<&str> = ended.entries.iter().map(String::as_str).collect();
-                failed.insert(op, (ended.pos, format!("failed in part: {}", entries.join(", "))));
+                failed.insert(
+                    op,
+                    (ended.pos, format!("failed in part: {}", counted(ended.entries))),
+                );
             }
             Some(ended) if outcome::is_dead(ended.outcome) => {
                 let pos = death.unwrap_or(ended.pos);
@@ -140,6 +137,22 @@ pub(crate) fn failed(view: &View<'_>) -> Failed {
     failed
 }
 
+/// The results of a batch, those that are alike counted.
+fn counted(entries: &[String]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for entry in entries {
+        match counts.iter_mut().find(|(known, _)| known == entry) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((entry, 1)),
+        }
+    }
+    let words = counts.into_iter().map(|(entry, count)| match count {
+        1 => entry.to_owned(),
+        count => format!("{count} × {entry}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameAnswer {
     let naming = failed
         .iter()
@@ -153,8 +166,7 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
     };
     // Accesses count from the fault on, also those of operations that had not failed yet.
     let first = view.injected().map_or(from, |fault| fault.min(from));
-    let mut late = Vec::new();
-    let mut by_others = Vec::new();
+    let (mut late, mut late_by_others, mut by_others) = (Vec::new(), Vec::new(), Vec::new());
     for (pos, touch) in touches(view, name) {
         let own_fill = touch.op.and_then(|op| view.verb(op)) == Some(moonquake_scenario::Verb::Fill);
         match touch.op.and_then(|op| failed.get(&op)) {
@@ -162,6 +174,10 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
             // Nobody knows whose access it was, after a failure: it counts as one of the failed operation.
             None if touch.op.is_none() && naming.is_some() && pos > from => {
                 late.push(with_hits(view, lanes, name, pos, touch));
+            }
+            // The bytes lane and this answer mean the same by late.
+            _ if pos > first && lanes.is_late(view, name, pos, &touch) => {
+                late_by_others.push(with_hits(view, lanes, name, pos, touch));
             }
             _ if pos > first && !own_fill => by_others.push(touch),
             _ => {}
@@ -176,6 +192,7 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
         name: name.to_owned(),
         since,
         answer,
+        late_by_others,
         by_others,
     }
 }
@@ -272,5 +289,16 @@ fn touch(view: &View<'_>, pos: Pos, op: Option<Op>, write: bool, from: u64, to: 
         to,
         id: event.id,
         hits: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn results_of_a_batch_that_are_alike_are_counted() {
+        let entries = ["ok", "X", "ok", "X", "Y"].map(str::to_owned);
+        assert_eq!(counted(&entries), "2 × ok, 2 × X, Y");
     }
 }

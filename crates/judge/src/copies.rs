@@ -5,17 +5,23 @@
 
 use crate::rpc::{self, ReplicationEnd};
 use crate::view::{Frame, Pos, View};
-use moonquake_evidence::{Range, State};
+use moonquake_evidence::{Op, Range, State};
 
 /// A copy or move that was begun.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub(crate) key: String,
+    /// The node that was told to make it.
+    pub(crate) client: String,
+    /// The operation that sent its start.
+    pub(crate) op: Option<Op>,
     /// Where its start was handled.
     pub(crate) start: Pos,
     pub(crate) targets: Vec<Range>,
     /// Where it was committed or revoked.
     pub(crate) over: Option<Pos>,
+    /// Whether it was committed: its targets are the object's from there on.
+    pub(crate) committed: bool,
     /// Where the master forgot it.
     pub(crate) lost: Option<Pos>,
 }
@@ -54,9 +60,12 @@ impl Copies {
             if frame.code == Some("ok") {
                 self.all.push(Copy {
                     key: key.to_owned(),
+                    client: frame.event.actor.clone(),
+                    op: frame.event.op,
                     start: frame.pos,
                     targets: frame.ranges.to_vec(),
                     over: None,
+                    committed: false,
                     lost: None,
                 });
             }
@@ -75,6 +84,7 @@ impl Copies {
             return Done::Other;
         };
         copy.over = Some(frame.pos);
+        copy.committed = matches!(how, ReplicationEnd::Commit { .. });
         match how {
             ReplicationEnd::Revoke => Done::Other,
             ReplicationEnd::Commit { moves } => Done::Committed {

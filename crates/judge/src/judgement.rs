@@ -118,7 +118,9 @@ pub struct NameAnswer {
     pub since: Cited,
     /// The answer.
     pub answer: Touched,
-    /// Accesses since then by operations that had not failed. They are no late accesses.
+    /// Late accesses since then by operations that had not failed: the bytes belonged to somebody else, or to nobody.
+    pub late_by_others: Vec<Touch>,
+    /// Other accesses since then by operations that had not failed. They are not late.
     pub by_others: Vec<Touch>,
 }
 
@@ -196,11 +198,14 @@ impl fmt::Display for Hit {
 }
 
 impl BufferAnswer {
-    /// The overall answer in one word: `yes`, `could not see` or `no`; `nothing watched` without a watched name.
+    /// The overall answer in a word: `yes`, `late, by others`, `could not see` or `no`; `nothing watched` without a
+    /// watched name.
     pub fn word(&self) -> &'static str {
         let any = |test: fn(&Touched) -> bool| self.names.iter().any(|name| test(&name.answer));
         if any(|answer| matches!(answer, Touched::Yes { .. })) {
             "yes"
+        } else if self.names.iter().any(|name| !name.late_by_others.is_empty()) {
+            "late, by others"
         } else if any(|answer| matches!(answer, Touched::CouldNotSee { .. })) {
             "could not see"
         } else if self.names.is_empty() {

@@ -15,6 +15,7 @@ mod instant;
 mod invariant;
 mod judgement;
 mod lease;
+mod master_clock;
 mod outcome;
 mod proof;
 mod regions;
@@ -26,7 +27,7 @@ pub use invariant::INVARIANTS;
 pub use judgement::{
     BufferAnswer, Claim, Finding, Hit, Judgement, NameAnswer, Proof, Status, Touch, Touched,
 };
-pub use regions::{Epoch, NOBODY, Place, RegionAccess, regions};
+pub use regions::{Epoch, Idle, NOBODY, Place, RegionAccess, regions};
 
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;

@@ -8,15 +8,22 @@
 //!   out again, is revoked, removed, replaced or lost, or where the master's state no longer shows it;
 //! - a caller's buffer belongs to the operation that uses it until the result is reported, and to the caller after that;
 //! - a block of staging memory belongs to the operation that took it, until its result is reported;
-//! - between two owners, memory belongs to [`NOBODY`]: free or in quarantine, which no observer of single ranges can tell.
+//! - between two owners, memory belongs to [`NOBODY`]. In a segment it is in quarantine as long as the master still
+//!   counts it as allocated, and free after that.
+//!
+//! No observer sees single ranges being given back. The master's state has the sum of all allocated bytes and the
+//! readable ranges, and a sum that falls tells which of the ranges known to be handed out went: see `freed`. Where more
+//! than one call or round can have done it, an epoch ends with the state that shows it, *at the latest*.
 
 mod buffers;
+mod freed;
 mod gaps;
+mod grants;
 mod segments;
 mod staging;
 
-use crate::Hit;
 use crate::view::{Pos, Transfer, View};
+use crate::{Hit, Touch};
 use moonquake_clock::Span;
 use moonquake_evidence::{EventId, Evidence, Kind, Op};
 use moonquake_scenario::Plan;
@@ -48,14 +55,31 @@ pub struct Epoch {
     /// `k by w1 (p1)` for a range that a write was given, `g1` for an operation that uses a buffer, `r1` for a caller
     /// that has its buffer back, or [`NOBODY`].
     pub owner: String,
+    /// Why nobody owns it, where nobody does.
+    pub idle: Option<Idle>,
     /// When it began, and the event that shows it.
     pub since: (Span, EventId),
+    /// Whether it may have begun earlier: that is when it was seen.
+    pub since_at_the_latest: bool,
     /// When it ended, if it did.
     pub until: Option<(Span, EventId)>,
+    /// Whether it may have ended earlier: that is when it was seen to be over.
+    pub until_at_the_latest: bool,
     /// From when on the bytes were readable as an object: a PutEnd was handled.
     pub readable_at: Option<(Span, EventId)>,
     /// Who touched it while it lasted, in order.
     pub accesses: Vec<RegionAccess>,
+}
+
+/// How memory stands that belongs to [`NOBODY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Idle {
+    /// The master still counts it as allocated, and hands it out to nobody.
+    Quarantined,
+    /// It can be handed out.
+    Free,
+    /// The master's state was not read any more, so nobody knows which of the two it is.
+    Unknown,
 }
 
 /// An access within an epoch.
@@ -105,20 +129,61 @@ pub(crate) struct Tenure {
     owner: String,
     /// The operation that owns it, if one does.
     op: Option<Op>,
-    since: Pos,
-    until: Option<Pos>,
+    idle: Option<Idle>,
+    since: End,
+    until: Option<End>,
     readable: Option<Pos>,
+    /// Where the allocator got a segment's bytes back, if it was seen to.
+    freed: Option<End>,
     touches: Vec<(Pos, RegionAccess)>,
 }
 
+/// A place in the record at which an epoch ends or begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    pos: Pos,
+    /// Whether it was so by then, and may have been earlier.
+    at_the_latest: bool,
+}
+
+impl End {
+    fn at(pos: Pos) -> End {
+        End {
+            pos,
+            at_the_latest: false,
+        }
+    }
+}
+
 impl Tenure {
+    fn new((from, to): (u64, u64), owner: String, op: Option<Op>, since: Pos) -> Tenure {
+        Tenure {
+            from,
+            to,
+            owner,
+            op,
+            idle: None,
+            since: End::at(since),
+            until: None,
+            readable: None,
+            freed: None,
+            touches: Vec::new(),
+        }
+    }
+
+    /// It ends there unless it ended before; never before it began.
+    fn end(&mut self, mut at: End) {
+        at.pos = at.pos.max(self.since.pos);
+        self.until = Some(self.until.map_or(at, |until| until.min(at)));
+    }
+
     fn overlaps(&self, from: u64, to: u64) -> bool {
         self.from < to && from < self.to
     }
 
     /// Whether it lasts at `pos`; an event that begins an epoch belongs to it, one that ends it does too.
     fn covers(&self, pos: Pos) -> bool {
-        self.since <= pos && self.until.is_none_or(|until| pos <= until)
+        self.since.pos <= pos && self.until.is_none_or(|until| pos <= until.pos)
     }
 }
 
@@ -131,6 +196,17 @@ impl Lane {
             segment,
             tenures,
         }
+    }
+}
+
+/// The place of the bytes of a name: those of the segment that its range lies in, or its own.
+pub(crate) fn place_of<'a>(view: &View<'a>, name: &'a str, (from, to): (u64, u64)) -> (&'a str, (u64, u64)) {
+    match view.bound.get(name) {
+        Some((_, Some(range))) => {
+            let at = |byte: u64| range.offset.saturating_add(byte);
+            (range.segment.as_str(), (at(from), at(to)))
+        }
+        _ => (name, (from, to)),
     }
 }
 
@@ -149,7 +225,9 @@ impl Lanes {
         let numbered = lane.flat_map(|lane| lane.tenures.iter().zip(1..));
         // Where an event ends one epoch and begins another, the newer one counts.
         let there = numbered.filter(|(tenure, _)| {
-            tenure.covers(pos) && tenure.until != Some(pos) && tenure.overlaps(from, to)
+            tenure.covers(pos)
+                && tenure.until.is_none_or(|until| until.pos != pos)
+                && tenure.overlaps(from, to)
         });
         there
             .map(|(tenure, epoch)| Hit {
@@ -158,7 +236,7 @@ impl Lanes {
                 to: to.min(tenure.to),
                 owner: tenure.owner.clone(),
                 epoch,
-                since: (view.at(tenure.since), view.id(tenure.since)),
+                since: (view.at(tenure.since.pos), view.id(tenure.since.pos)),
             })
             .collect()
     }
@@ -181,16 +259,29 @@ impl Lanes {
                 };
                 (place, first.saturating_add(*from), first.saturating_add(*to))
             }
-            Kind::Access { buffer, from, to, .. } => match view.bound.get(buffer.as_str()) {
-                Some((_, Some(range))) => {
-                    let at = |byte: u64| range.offset.saturating_add(byte);
-                    (range.segment.clone(), at(*from), at(*to))
-                }
-                _ => (buffer.clone(), *from, *to),
-            },
+            Kind::Access { buffer, from, to, .. } => {
+                let (place, bytes) = place_of(view, buffer, (*from, *to));
+                (place.to_owned(), bytes.0, bytes.1)
+            }
             _ => return Vec::new(),
         };
         self.hits(view, &place, (from, to), pos)
+    }
+
+    /// Whether an access to a name is late in the lane of its place. What a witness saw and what the owner's log has of
+    /// the same access are one: operation, time, direction and bytes tell so.
+    pub(crate) fn is_late(&self, view: &View<'_>, name: &str, pos: Pos, touch: &Touch) -> bool {
+        let (place, (from, to)) = place_of(view, name, (touch.from, touch.to));
+        let lane = self.0.iter().filter(|lane| lane.name == place);
+        let tenures = lane.flat_map(|lane| &lane.tenures);
+        let alike = tenures.flat_map(|tenure| &tenure.touches).filter(|(_, access)| {
+            (access.op, access.at, access.write) == (touch.op, touch.at, touch.write)
+                && access.from < to
+                && from < access.to
+        });
+        // The same operation may touch the bytes again at the same instant, and be late by then.
+        let nearest = alike.min_by_key(|(seen, access)| (seen.abs_diff(pos), !access.late));
+        nearest.is_some_and(|(_, access)| access.late)
     }
 
     /// The accesses to the client's end of an operation's memory while the operation had it.
@@ -217,8 +308,11 @@ impl Lanes {
             from: tenure.from,
             to: tenure.to,
             owner: tenure.owner,
-            since: shown(tenure.since),
-            until: tenure.until.map(shown),
+            idle: tenure.idle,
+            since: shown(tenure.since.pos),
+            since_at_the_latest: tenure.since.at_the_latest,
+            until: tenure.until.map(|until| shown(until.pos)),
+            until_at_the_latest: tenure.until.is_some_and(|until| until.at_the_latest),
             readable_at: tenure.readable.map(shown),
             accesses: tenure.touches.into_iter().map(|(_, access)| access).collect(),
         };

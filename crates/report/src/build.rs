@@ -284,6 +284,7 @@ impl Maker<'_> {
             blind,
             since: self.cited(&name.since)?,
             shown_by,
+            late_by_others: self.touches(&name.late_by_others)?,
             by_others: self.touches(&name.by_others)?,
         })
     }
@@ -413,7 +414,7 @@ fn cited_by(judgement: &Judgement) -> BTreeSet<EventId> {
     for name in &judgement.buffer.names {
         use moonquake_judge::Touched as Answer;
         cited.push(&name.since);
-        let mut touches = name.by_others.iter().collect::<Vec<_>>();
+        let mut touches: Vec<_> = name.late_by_others.iter().chain(&name.by_others).collect();
         match &name.answer {
             Answer::No { witness } | Answer::CouldNotSee { witness, .. } => cited.push(witness),
             Answer::Yes { touches: late } => touches.extend(late),
@@ -439,7 +440,8 @@ fn cited_in(postmortem: &Postmortem) -> BTreeSet<EventId> {
     claims.extend(&buffer.failures);
     for watched in &buffer.watched {
         claims.push(&watched.since);
-        claims.extend(watched.shown_by.iter().chain(&watched.by_others));
+        claims.extend(&watched.shown_by);
+        claims.extend(watched.late_by_others.iter().chain(&watched.by_others));
     }
     claims
         .iter()

@@ -217,12 +217,19 @@ pub struct Epoch {
     pub to: u64,
     /// The owner in words, such as `k by w1 (p1)`.
     pub owner: String,
-    /// Whether nobody owns it: free or in quarantine.
+    /// Whether nobody owns it.
     pub nobody: bool,
+    /// How memory stands that nobody owns: `in quarantine`, `free`, or `free or in quarantine` where nobody looked.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub idle: &'static str,
     /// Since when.
     pub since: Point,
+    /// Whether it may have begun earlier: then it was seen.
+    pub since_at_the_latest: bool,
     /// Until when; none if to the end.
     pub until: Option<Point>,
+    /// Whether it may have ended earlier: then it was seen to be over.
+    pub until_at_the_latest: bool,
     /// From when on others may read it.
     pub readable_at: Option<Point>,
     /// Accesses while this owner had the bytes.

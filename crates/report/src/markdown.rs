@@ -5,7 +5,7 @@ mod table;
 mod timeline;
 
 use crate::escape::{block, code, prose, sentence};
-use crate::{Postmortem, Touched};
+use crate::{Postmortem, Touched, Watched};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
 use moonquake_scenario::Verdict;
@@ -174,18 +174,23 @@ fn buffer_line(postmortem: &Postmortem) -> String {
         .iter()
         .map(|watched| {
             let name = code(&watched.name);
-            let answer = touched_word(watched.touched);
+            let answer = touched_word(watched);
+            let late = late_by_others(watched);
             match (watched.touched, watched.shown_by.first()) {
                 (Touched::Yes, Some(first)) => {
                     let more = match watched.shown_by.len() {
                         0 | 1 => String::new(),
                         count => format!(" and {} more", count - 1),
                     };
-                    format!("{name} {answer}: {}{more}", claim(first))
+                    format!("{name} {answer}: {}{more}{late}", claim(first))
                 }
                 (Touched::CouldNotSee, Some(first)) => {
                     let blind = sentence(&watched.blind.join(", "));
-                    format!("{name} {answer}: blind to {blind} ({})", links(first.events()))
+                    let blind = format!("blind to {blind} ({})", links(first.events()));
+                    format!("{name} {answer}: {blind}{late}")
+                }
+                (Touched::No, _) if !watched.late_by_others.is_empty() => {
+                    format!("{name} {answer}: {}", first_late(watched))
                 }
                 (Touched::No, _) if postmortem.verdict == Verdict::NotReproduced => {
                     format!("{name} unknown, since the fault was not reproduced")
@@ -205,14 +210,48 @@ fn buffer_line(postmortem: &Postmortem) -> String {
 fn not_late(by_others: usize) -> String {
     match by_others {
         0 => String::new(),
-        1 => ", not by the failed operation; 1 access by another".to_owned(),
-        some => format!(", not by the failed operation; {some} accesses by others"),
+        1 => ", by no failed operation; 1 access by another".to_owned(),
+        some => format!(", by no failed operation; {some} accesses by others"),
+    }
+}
+
+/// The late accesses of operations that had not failed, the first of them in full.
+fn first_late(watched: &Watched) -> String {
+    let Some(first) = watched.late_by_others.first() else {
+        return String::new();
+    };
+    match watched.late_by_others.len() - 1 {
+        0 => claim(first),
+        more => format!("{} and {more} more", claim(first)),
+    }
+}
+
+/// The same behind another answer.
+fn late_by_others(watched: &Watched) -> String {
+    match watched.late_by_others.len() {
+        0 => String::new(),
+        _ => format!("; late, by others: {}", first_late(watched)),
+    }
+}
+
+/// The answer about a buffer in a sentence.
+pub(crate) fn buffer_says(watched: &Watched, not_reproduced: bool) -> &'static str {
+    match (watched.touched, watched.late_by_others.is_empty()) {
+        (Touched::No, false) => "no failed operation touched it, but others did so late",
+        (Touched::No, true) if not_reproduced => "no late access was seen, but the fault was not reproduced",
+        (Touched::No, true) if watched.by_others.is_empty() => "it was not touched",
+        (Touched::No, true) => {
+            "touched by no failed operation, and by others only while the bytes were theirs"
+        }
+        (Touched::Yes, _) => "it was touched",
+        (Touched::CouldNotSee, _) => "no access was seen, but not every kind could be",
     }
 }
 
 /// The answer in bold where it is not the quiet one.
-fn touched_word(touched: Touched) -> &'static str {
-    match touched {
+fn touched_word(watched: &Watched) -> &'static str {
+    match watched.touched {
+        Touched::No if !watched.late_by_others.is_empty() => "**late, by others**",
         Touched::No => "no",
         Touched::Yes => "**yes**",
         Touched::CouldNotSee => "**could not see**",

@@ -162,7 +162,9 @@ pub struct Watched {
     pub since: Claim,
     /// The late accesses (who, when, which bytes), or who watched and what that witness sees.
     pub shown_by: Vec<Claim>,
-    /// Accesses by operations that had not failed; they are not late.
+    /// Late accesses by operations that had not failed: the bytes belonged to somebody else, or to nobody.
+    pub late_by_others: Vec<Claim>,
+    /// Other accesses by operations that had not failed; they are not late.
     pub by_others: Vec<Claim>,
 }
 

@@ -16,6 +16,7 @@
 use super::Judged;
 use crate::attempts::{Attempt, Attempts, Fate};
 use crate::copies::{Copy, was_away};
+use crate::master_clock::MasterClock;
 use crate::rpc::{self, Family};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Change, Kind, Leg, Observer, Range, State};
@@ -287,43 +288,6 @@ fn leased(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos
 /// The timeline's own time at `pos`.
 fn timeline(view: &View<'_>, pos: Pos) -> i128 {
     i128::from(view.at(pos).ns)
-}
-
-/// The master's own wall clock, as it was read back: by how much it is ahead of where it stood at first.
-struct MasterClock {
-    jumps: Vec<(Pos, i128)>,
-}
-
-impl MasterClock {
-    fn of(view: &View<'_>) -> MasterClock {
-        let mut jumps: Vec<(Pos, i128)> = Vec::new();
-        let mut first = None;
-        for (pos, event) in view.events.iter().enumerate() {
-            let Kind::ClockRead { realtime, .. } = event.kind else {
-                continue;
-            };
-            if event.observer != Observer::Clock || event.actor != "master" {
-                continue;
-            }
-            let ahead = i128::from(realtime.0) - i128::from(event.at.ns);
-            let base = *first.get_or_insert(ahead);
-            if jumps.last().map_or(0, |(_, jump)| *jump) != ahead - base {
-                jumps.push((pos, ahead - base));
-            }
-        }
-        MasterClock { jumps }
-    }
-
-    /// How far the clock has jumped by `pos`.
-    fn offset(&self, pos: Pos) -> i128 {
-        let before = self.jumps.iter().rev().find(|(at, _)| *at <= pos);
-        before.map_or(0, |(_, jump)| *jump)
-    }
-
-    /// What the clock showed at `pos`, counted from the start.
-    fn at(&self, view: &View<'_>, pos: Pos) -> i128 {
-        i128::from(view.at(pos).ns) + self.offset(pos)
-    }
 }
 
 /// The eviction rounds that certainly swept.

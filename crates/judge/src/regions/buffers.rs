@@ -1,6 +1,6 @@
 //! The epochs of callers' buffers.
 
-use super::{Lane, RegionAccess, Tenure};
+use super::{End, Lane, RegionAccess, Tenure};
 use crate::buffer::{Failed, touches};
 use crate::view::{Pos, View};
 use moonquake_evidence::Op;
@@ -107,18 +107,9 @@ fn of_buffer(view: &View<'_>, failed: &Failed, name: &str, mut uses: Vec<Use>, p
 /// The buffer changes hands.
 fn hand(tenures: &mut Vec<Tenure>, at: Pos, owner: &str, op: Option<Op>, size: u64) {
     // Operations side by side on one buffer: the last to take it counts as its owner.
-    let at = tenures.last().map_or(at, |last| last.since.max(at));
+    let at = tenures.last().map_or(at, |last| last.since.pos.max(at));
     if let Some(last) = tenures.last_mut() {
-        last.until = Some(last.until.map_or(at, |until| until.min(at)));
+        last.end(End::at(at));
     }
-    tenures.push(Tenure {
-        from: 0,
-        to: size,
-        owner: owner.to_owned(),
-        op,
-        since: at,
-        until: None,
-        readable: None,
-        touches: Vec::new(),
-    });
+    tenures.push(Tenure::new((0, size), owner.to_owned(), op, at));
 }

@@ -1,7 +1,7 @@
 //! The epochs of the clients' staging memory.
 
 use super::gaps::gaps;
-use super::{Lane, RegionAccess, Tenure};
+use super::{End, Lane, RegionAccess, Tenure};
 use crate::buffer::Failed;
 use crate::view::{Pos, Transfer, View};
 use moonquake_evidence::{Block, Kind, Op, staging_of};
@@ -51,10 +51,10 @@ fn of_client(view: &View<'_>, failed: &Failed, client: &str, transfers: &[(&Tran
             .iter_mut()
             .filter(|earlier| earlier.overlaps(from, to))
         {
-            earlier.until = Some(earlier.until.map_or(since, |until| until.min(since)));
+            earlier.end(since);
         }
     }
-    tenures.extend(gaps(&tenures));
+    tenures.extend(gaps(&tenures, 0));
     tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
     for (transfer, block) in transfers {
         for landed in &transfer.landed {
@@ -81,16 +81,12 @@ fn of_client(view: &View<'_>, failed: &Failed, client: &str, transfers: &[(&Tran
 
 fn tenure(view: &View<'_>, op: Op, block: Block, since: Pos) -> Tenure {
     let ended = view.runs.get(&op).and_then(|run| run.ended);
-    Tenure {
-        from: block.from,
-        to: block.to.max(block.from),
-        owner: view.op_name(op),
-        op: Some(op),
-        since,
-        until: ended.map(|ended| ended.max(since)),
-        readable: None,
-        touches: Vec::new(),
-    }
+    let bytes = (block.from, block.to.max(block.from));
+    let mut tenure = Tenure::new(bytes, view.op_name(op), Some(op), since);
+    tenure.until = ended.map(|ended| End::at(ended.max(since)));
+    // What an operation gives back, its client may hand out at once.
+    tenure.freed = tenure.until;
+    tenure
 }
 
 fn access(

@@ -4,6 +4,7 @@ mod batches;
 mod bounded;
 mod cases;
 mod expectations;
+mod held;
 mod invariants;
 mod near_misses;
 mod phases;

@@ -1,7 +1,8 @@
 //! The four columns, the proof, and the answer about the buffer.
 
 use super::text::{claim, inline, link, links, prose, sentence, time};
-use super::top::touched_look;
+use super::top::answer_look;
+use crate::markdown::buffer_says;
 use crate::{Claim, Epoch, PlaceLane, Postmortem, RegionAccess, Touched, Watched};
 use maud::{Markup, html};
 use moonquake_scenario::Verdict;
@@ -152,16 +153,8 @@ pub(super) fn buffer(postmortem: &Postmortem) -> Markup {
 
 fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
     let not_reproduced = postmortem.verdict == Verdict::NotReproduced;
-    let (look, word) = match watched.touched {
-        Touched::No if not_reproduced => ("na", "unknown"),
-        touched => touched_look(touched),
-    };
-    let says = match watched.touched {
-        Touched::No if not_reproduced => "no access was seen, but the fault was not reproduced",
-        Touched::No => "it was not touched",
-        Touched::Yes => "it was touched",
-        Touched::CouldNotSee => "no access was seen, but not every kind could be",
-    };
+    let (look, word) = answer_look(watched, not_reproduced);
+    let says = buffer_says(watched, not_reproduced);
     html! {
         p {
             code { (inline(&watched.name)) } " "
@@ -178,6 +171,17 @@ fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
                 }
             }
             @if watched.shown_by.len() > MAX_CLAIMS { li { (watched.shown_by.len() - MAX_CLAIMS) " more" } }
+        }
+        @if !watched.late_by_others.is_empty() {
+            p { "By operations that had not failed, into or out of bytes that were not theirs:" }
+            ul {
+                @for late in watched.late_by_others.iter().take(MAX_CLAIMS) {
+                    li { span class="late" { "late: " } (claim(late)) }
+                }
+                @if watched.late_by_others.len() > MAX_CLAIMS {
+                    li { (watched.late_by_others.len() - MAX_CLAIMS) " more" }
+                }
+            }
         }
         @if !watched.by_others.is_empty() {
             details {
@@ -213,6 +217,8 @@ fn owner_then(postmortem: &Postmortem, shown: &Claim) -> Markup {
             }
         }
     }
+    // The judge may have said so already.
+    let found = found.filter(|_| !shown.text().contains(" belongs to "));
     html! {
         @if let Some((place, epoch)) = found {
             "; those bytes of " code { (inline(&place.name)) } " then belonged to " b { (inline(&epoch.owner)) }

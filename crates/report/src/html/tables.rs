@@ -128,18 +128,28 @@ pub(super) fn owners(postmortem: &Postmortem) -> Markup {
 
 fn owner(place: &PlaceLane, epoch: &Epoch) -> Markup {
     let at = |point: crate::Point| html! { (time(point.at_ns)) " " span class="ids" { (link(point.event)) } };
+    // What was seen to be so, and may have been so earlier.
+    let by = |point: crate::Point, at_the_latest: bool| {
+        html! { @if at_the_latest { "by " (at(point)) " at the latest" } @else { (at(point)) } }
+    };
     let (late, fine): (Vec<_>, Vec<_>) = epoch.accesses.iter().partition(|access| access.late);
     html! {
         tr class=[(!late.is_empty()).then_some("bad")] {
             td data-h="Place" { code { (inline(&place.name)) } }
             td data-h="Bytes" class="nw" { (range(epoch.from, epoch.to)) }
-            td data-h="Owner" { b { (inline(&epoch.owner)) } }
-            td data-h="Since" { (at(epoch.since)) }
-            td data-h="Until" { @match epoch.until { Some(until) => (at(until)), None => span class="soft" { "the end" } } }
+            td data-h="Owner" { b { (inline(&epoch.owner)) } @if epoch.nobody && !epoch.idle.is_empty() { ", " (epoch.idle) } }
+            td data-h="Since" { (by(epoch.since, epoch.since_at_the_latest)) }
+            td data-h="Until" {
+                @match epoch.until {
+                    Some(until) => (by(until, epoch.until_at_the_latest)),
+                    None => span class="soft" { "the end" },
+                }
+            }
             td data-h="Readable from" {
                 @match (place.segment, epoch.readable_at) {
                     (true, Some(from)) => (at(from)),
-                    (true, None) => span class="soft" { "never" },
+                    (true, None) if !epoch.nobody => span class="soft" { "never" },
+                    (true, None) => span class="soft" { "–" },
                     (false, _) => span class="soft" { "–" },
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::text::{claim, inline, plain, prose, readable, sentence, time};
 use crate::markdown::tally;
-use crate::{Postmortem, Touched};
+use crate::{Postmortem, Touched, Watched};
 use maud::{Markup, html};
 use moonquake_scenario::Verdict;
 
@@ -21,11 +21,20 @@ pub(crate) fn badge(verdict: Verdict) -> Markup {
 }
 
 /// The look, the sign and the word of the answer about a buffer.
-pub(super) fn touched_look(touched: Touched) -> (&'static str, &'static str) {
+fn touched_look(touched: Touched) -> (&'static str, &'static str) {
     match touched {
         Touched::No => ("ok", "✓ no"),
         Touched::Yes => ("bad", "✗ yes"),
         Touched::CouldNotSee => ("unk", "? could not see"),
+    }
+}
+
+/// The same for one buffer. Late accesses by others are no answer of `no`, and a run that proves nothing answers nothing.
+pub(super) fn answer_look(watched: &Watched, unknown: bool) -> (&'static str, &'static str) {
+    match watched.touched {
+        Touched::No if !watched.late_by_others.is_empty() => ("bad", "✗ late, by others"),
+        Touched::No if unknown => ("na", "unknown"),
+        touched => touched_look(touched),
     }
 }
 
@@ -186,7 +195,7 @@ fn buffer(postmortem: &Postmortem) -> Markup {
         @for (index, watched) in watched.iter().enumerate() {
             @if index > 0 { br; }
             @let unknown = watched.touched == Touched::No && postmortem.verdict == Verdict::NotReproduced;
-            @let (look, word) = if unknown { ("na", "unknown") } else { touched_look(watched.touched) };
+            @let (look, word) = answer_look(watched, unknown);
             code { (inline(&watched.name)) } " "
             span class={ "tag s-" (look) } { (word) } " "
             @match (watched.touched, watched.shown_by.first()) {
@@ -196,6 +205,13 @@ fn buffer(postmortem: &Postmortem) -> Markup {
                 }
                 (Touched::CouldNotSee, Some(_)) => { "blind to " (inline(&watched.blind.join(", "))) }
                 _ => {}
+            }
+            @if let Some(first) = watched.late_by_others.first() {
+                @if watched.touched != Touched::No { "; " span class="late" { "late, by others: " } }
+                (claim(first))
+                @if watched.late_by_others.len() > 1 { " and " (watched.late_by_others.len() - 1) " more" }
+            } @else if watched.touched == Touched::No && !unknown && !watched.by_others.is_empty() {
+                "by no failed operation; " (watched.by_others.len()) " accesses by others, none of them late"
             }
         }
         @if !watched.is_empty() { " " a href="#buffer" class="small" { "details" } }

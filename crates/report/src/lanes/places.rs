@@ -4,7 +4,7 @@ use super::build::Source;
 use super::{Epoch, PlaceLane, Point, RegionAccess};
 use moonquake_clock::Span;
 use moonquake_evidence::EventId;
-use moonquake_judge::regions;
+use moonquake_judge::{Idle, regions};
 
 /// The places whose bytes had an owner.
 pub(super) fn places(source: &Source<'_>) -> Vec<PlaceLane> {
@@ -48,8 +48,16 @@ fn owned(source: &Source<'_>, epoch: moonquake_judge::Epoch) -> Epoch {
         to: epoch.to,
         nobody: epoch.owner == moonquake_judge::NOBODY,
         owner: epoch.owner,
+        idle: match epoch.idle {
+            Some(Idle::Quarantined) => "in quarantine",
+            Some(Idle::Free) => "free",
+            Some(Idle::Unknown) => "free or in quarantine",
+            None => "",
+        },
         since: point(epoch.since),
+        since_at_the_latest: epoch.since_at_the_latest,
         until: epoch.until.map(point),
+        until_at_the_latest: epoch.until_at_the_latest,
         readable_at: epoch.readable_at.map(point),
         accesses: epoch.accesses.into_iter().map(access).collect(),
     }

@@ -1,10 +1,10 @@
 //! The sections of the Markdown form, in their order, except the timeline.
 
 use super::table::{Table, claim, item, links};
-use super::{bytes, column, counted, touched_word, verdict_word};
+use super::{buffer_says, bytes, column, counted, touched_word, verdict_word};
 use crate::cite::joined;
 use crate::escape::{code, inline, prose, sentence, target};
-use crate::{Claim, Postmortem, Touched};
+use crate::{Claim, Postmortem};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
 use moonquake_scenario::Verdict;
@@ -117,15 +117,8 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
         text += "Nobody looked: no buffer is watched.\n";
     }
     for watched in &answer.watched {
-        let verdict = match watched.touched {
-            Touched::No if postmortem.verdict == Verdict::NotReproduced => {
-                "no access was seen, but the fault was not reproduced"
-            }
-            Touched::No => "it was not touched",
-            Touched::Yes => "it was touched",
-            Touched::CouldNotSee => "no access was seen, but not every kind could be",
-        };
-        let word = touched_word(watched.touched);
+        let verdict = buffer_says(watched, postmortem.verdict == Verdict::NotReproduced);
+        let word = touched_word(watched);
         text += &format!("- {}: {word}, {verdict}\n", code(&watched.name));
         text += &format!("  - counted from: {}\n", claim(&watched.since));
         if !watched.blind.is_empty() {
@@ -133,6 +126,10 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
         }
         for shown in some(&watched.shown_by) {
             text += &format!("  {}", item(&shown));
+        }
+        for late in some(&watched.late_by_others) {
+            let late = claim(&late);
+            text += &format!("  - **late**, by an operation that had not failed: {late}\n");
         }
         for other in some(&watched.by_others) {
             let other = claim(&other);

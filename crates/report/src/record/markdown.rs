@@ -125,6 +125,7 @@ fn touched(result: &Outcome) -> String {
     }
     let answers = result.buffer.watched.iter().map(|watched| {
         let word = match watched.touched {
+            Touched::No | Touched::CouldNotSee if !watched.late_by_others.is_empty() => "**late, by others**",
             Touched::No => "no",
             Touched::Yes => "**yes**",
             Touched::CouldNotSee => "could not see",

@@ -29,6 +29,35 @@ fn nothing_reproduced() {
     );
 }
 
+/// A late access by an operation that had not failed is no reason for a green answer, in either form.
+#[test]
+fn a_late_access_by_others_is_named_in_every_answer() {
+    let mut case = cases::touched();
+    let name = &mut case.2.buffer.names[0];
+    let moonquake_judge::Touched::Yes { touches } = name.answer.clone() else {
+        panic!("the case is about a late access")
+    };
+    name.late_by_others = touches;
+    name.answer = moonquake_judge::Touched::No {
+        witness: name.since.clone(),
+    };
+    let postmortem = postmortem(&case);
+    let page = html(&postmortem);
+    assert!(!page.contains("✓ no<") && !page.contains("it was not touched"));
+    assert_eq!(
+        page.matches("✗ late, by others").count(),
+        2,
+        "the headline and the answer"
+    );
+    assert!(page.contains("late, by others</span> w1 writes bytes"));
+    let text = moonquake_report::markdown(&postmortem);
+    assert!(text.contains("**late, by others**: w1 writes"), "{text}");
+    assert!(
+        text.contains("no failed operation touched it, but others did so late"),
+        "{text}"
+    );
+}
+
 fn all<'a>(page: &'a str, before: &str) -> BTreeSet<&'a str> {
     page.split(before)
         .skip(1)

@@ -4,9 +4,9 @@ use super::labels::{Area, Spot};
 use super::scene::Scene;
 use super::wide::{Canvas, linked};
 use super::{fit, label, width_of};
-use crate::html::text::{bytes, plain, range};
+use crate::html::text::{bytes, plain, range, time};
 use crate::{Epoch, Lanes, PlaceLane, RegionAccess};
-use maud::html;
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// The most bands of one place; with more, bands become thinner and lose their labels.
@@ -119,7 +119,7 @@ fn gutter(canvas: &mut Canvas<'_>, place: &PlaceLane, bands: &Bands, top: i32) {
         rect class="l-frame" fill="none" x=(left) y=(top) width=(right - left) height=(bottom - top) {}
         text class="t-h" x="2" y=(top - 5) {
             title { (plain(&place.name)) ", " (bytes(place.size)) }
-            (fit(&label(&format!("{} bytes", place.name)), left - 6).unwrap_or_default())
+            (gutter_name(&place.name, left - 6))
         }
     });
     let mut free = top - 20;
@@ -141,6 +141,16 @@ fn gutter(canvas: &mut Canvas<'_>, place: &PlaceLane, bands: &Bands, top: i32) {
     }
 }
 
+/// The name of a place: without what says that it is one where there is no room for it.
+fn gutter_name(name: &str, room: i32) -> String {
+    let (name, full) = (label(name), label(&format!("{name} bytes")));
+    if width_of(&full) <= room {
+        full
+    } else {
+        fit(&name, room).unwrap_or_default()
+    }
+}
+
 /// The strip's first and last x of an epoch, if it reaches into the strip.
 fn reach(canvas: &Canvas<'_>, scene: &Scene, epoch: &Epoch) -> Option<(i32, i32)> {
     let first = scene.slot_before(epoch.since).unwrap_or(0);
@@ -158,15 +168,10 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
         return;
     };
     let (y0, y1) = (bands.y(epoch.from), bands.y(epoch.to));
-    let tip = format!("{} {}: {}", place.name, range(epoch.from, epoch.to), epoch.owner);
+    let tip = tip_of(place, epoch);
     if epoch.nobody {
-        let mark =
-            html! { rect class="hq" fill="url(#hatch)" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} };
-        canvas.back.push(linked(
-            epoch.since,
-            &format!("{tip}: free or in quarantine"),
-            &mark,
-        ));
+        let mark = unowned(epoch, "url(#hatch)", (x0, y0), (x1 - x0, y1 - y0));
+        canvas.back.push(linked(epoch.since, &tip, &mark));
         return;
     }
     let readable = epoch
@@ -191,6 +196,31 @@ fn own(canvas: &mut Canvas<'_>, place: &PlaceLane, epoch: &Epoch, bands: &Bands,
     canvas
         .back
         .push(linked(epoch.since, &format!("{tip}{readable}"), &mark));
+}
+
+/// Whose the bytes are, and since when and until when where that is only known as a bound.
+pub(super) fn tip_of(place: &PlaceLane, epoch: &Epoch) -> String {
+    let idle = if epoch.idle.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", epoch.idle)
+    };
+    let bound = match epoch.until.filter(|_| epoch.until_at_the_latest) {
+        Some(until) => format!(", until {} at the latest", time(until.at_ns)),
+        None => String::new(),
+    };
+    let bytes = range(epoch.from, epoch.to);
+    format!("{} {bytes}: {}{idle}{bound}", place.name, epoch.owner)
+}
+
+/// Bytes that nobody owns: hatched while they are (or may be) in quarantine, empty where they are free.
+pub(super) fn unowned(epoch: &Epoch, hatch: &str, (x, y): (i32, i32), (width, height): (i32, i32)) -> Markup {
+    let (class, fill) = if epoch.idle == "free" {
+        ("hf", "none")
+    } else {
+        ("hq", hatch)
+    };
+    html! { rect class=(class) fill=(fill) x=(x) y=(y) width=(width) height=(height) {} }
 }
 
 /// The owner's name in its bar, where the bar has room.

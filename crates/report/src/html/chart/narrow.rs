@@ -1,11 +1,11 @@
 //! The picture for phones: time goes down, a line of text for each mark, so nothing can lie on anything else.
 
-use super::bytes::colours;
+use super::bytes::{colours, tip_of, unowned};
 use super::scene::Scene;
-use super::wide::{fault_words, hatch, linked, message_words, transfer_words};
-use super::words::words;
-use super::{fit, label};
-use crate::html::text::{plain, range, time};
+use super::wide::{change_mark, fault_words, hatch, linked, message_words, transfer_words};
+use super::words::{late_words, words};
+use super::{fit, label, width_of};
+use crate::html::text::{plain, time};
 use crate::{ActorLane, Lanes, Message, Point, Postmortem, Role};
 use maud::{Markup, html};
 
@@ -13,8 +13,9 @@ const WIDTH: i32 = 360;
 const ROW: i32 = 17;
 /// From actor to actor.
 const PITCH: i32 = 17;
-/// Room for the names, written upwards.
+/// Room for the names, written upwards: at least, and at most.
 const HEAD: i32 = 66;
+const MAX_HEAD: i32 = 150;
 /// The most places; more have no room, and stand in the table below.
 const MAX_PLACES: usize = 4;
 
@@ -29,6 +30,8 @@ struct Page<'a> {
     /// For each place its left edge and width.
     places: Vec<(i32, i32)>,
     text: i32,
+    /// Room for the names.
+    head: i32,
     height: i32,
 }
 
@@ -39,7 +42,7 @@ impl Page<'_> {
 
     fn y_before(&self, point: Point) -> i32 {
         let slot = self.scene.slot_before(point).unwrap_or(0);
-        self.ys.get(slot).copied().unwrap_or(HEAD)
+        self.ys.get(slot).copied().unwrap_or(self.head)
     }
 
     fn bottom(&self) -> i32 {
@@ -61,12 +64,12 @@ pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
             (hatch("hatch-n"))
             @for (y0, y1) in &page.groups { rect class="band" x="0" y=(y0) width=(WIDTH) height=(y1 - y0) {} }
             @for (index, lane) in lanes.actors.iter().enumerate() {
-                (name(&lane.name, x_of(index)))
+                (name(&lane.name, x_of(index), page.head))
                 (life(&page, lane, index))
             }
             @for (place, (x, width)) in lanes.places.iter().zip(&page.places) {
-                (name(&place.name, x + width / 2))
-                rect class="l-frame" fill="none" x=(x) y=(HEAD) width=(width) height=(bottom - HEAD) {}
+                (name(&place.name, x + width / 2, page.head))
+                rect class="l-frame" fill="none" x=(x) y=(page.head) width=(width) height=(bottom - page.head) {}
             }
             (owners(&page))
             @for (index, lane) in lanes.actors.iter().enumerate() {
@@ -81,8 +84,7 @@ pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
                 @for operation in &lane.operations { (bar(&page, operation, &lane.name, index)) }
                 @for change in &lane.changes {
                     @if let Some(y) = page.y(change.at) {
-                        @let (x, y) = (x_of(index), y - 4);
-                        (linked(change.at, &format!("{} {}", lane.name, change.what), &html! { path class="xx" d={ "M" (x - 5) " " (y - 5) "l10 10m0 -10l-10 10" } {} }))
+                        (linked(change.at, &format!("{} {}", lane.name, change.what), &change_mark(&change.what, x_of(index), y - 4, 5)))
                     }
                 }
             }
@@ -103,7 +105,11 @@ fn page<'a>(lanes: &'a Lanes, scene: &'a Scene) -> Page<'a> {
         .map(|index| (start + i32::try_from(index).unwrap_or(0) * (each + 3), each))
         .collect();
     let text = places.last().map_or(start, |(x, width)| x + width) + 8;
-    let mut y = HEAD + 4;
+    let names = lanes.actors.iter().map(|lane| &lane.name);
+    let names = names.chain(lanes.places.iter().take(shown).map(|place| &place.name));
+    let longest = names.map(|name| width_of(&label(name))).max().unwrap_or(0);
+    let head = (longest + 8).clamp(HEAD, MAX_HEAD);
+    let mut y = head + 4;
     let (mut ys, mut groups) = (Vec::new(), Vec::new());
     let mut deadlines = lanes.deadlines.iter().peekable();
     for group in &scene.groups {
@@ -132,19 +138,20 @@ fn page<'a>(lanes: &'a Lanes, scene: &'a Scene) -> Page<'a> {
         groups,
         places,
         text,
+        head,
         height: y + 8,
     }
 }
 
-fn name(name: &str, x: i32) -> Markup {
-    let text = fit(&label(name), HEAD - 8).unwrap_or_default();
-    html! { text class="t-h" transform={ "translate(" (x + 4) " " (HEAD - 4) ") rotate(-90)" } { title { (plain(name)) } (text) } }
+fn name(name: &str, x: i32, head: i32) -> Markup {
+    let text = fit(&label(name), head - 8).unwrap_or_default();
+    html! { text class="t-h" transform={ "translate(" (x + 4) " " (head - 4) ") rotate(-90)" } { title { (plain(name)) } (text) } }
 }
 
 fn life(page: &Page<'_>, lane: &ActorLane, index: usize) -> Markup {
     let x = x_of(index);
     let mut parts: Vec<(i32, i32, &str)> = Vec::new();
-    let mut from = (HEAD, "l-life");
+    let mut from = (page.head, "l-life");
     for change in &lane.changes {
         let y = page.y_before(change.at) - 4;
         let class = match change.what.as_str() {
@@ -216,10 +223,10 @@ fn owners(page: &Page<'_>) -> Markup {
                 @let y0 = page.y_before(epoch.since) - 8;
                 @let y1 = epoch.until.map_or(page.bottom(), |until| page.y_before(until) - 8).max(y0 + 2);
                 @let (x0, x1) = (x_at(epoch.from), x_at(epoch.to).max(x_at(epoch.from) + 3));
-                @let tip = format!("{} {}: {}", place.name, range(epoch.from, epoch.to), epoch.owner);
+                @let tip = tip_of(place, epoch);
                 @let colour = colours.get(epoch.owner.as_str()).copied().unwrap_or(0);
                 @if epoch.nobody {
-                    (linked(epoch.since, &tip, &html! { rect class="hq" fill="url(#hatch-n)" x=(x0) y=(y0) width=(x1 - x0) height=(y1 - y0) {} }))
+                    (linked(epoch.since, &tip, &unowned(epoch, "url(#hatch-n)", (x0, y0), (x1 - x0, y1 - y0))))
                 } @else {
                     @let split = if place.segment { epoch.readable_at.map_or(y1, |at| (page.y_before(at) - 8).clamp(y0, y1)) } else { y0 };
                     g class={ "o" (colour) } {
@@ -278,7 +285,11 @@ fn lines(page: &Page<'_>, postmortem: &Postmortem) -> Markup {
         parts.push(line(top + 13, &time(group.at_ns), "t-h"));
         for slot in group.first..=group.last {
             let Some(y) = page.ys.get(slot) else { continue };
-            if let Some((_, text, class)) = slot_words(slot)
+            // A late access is what a reader must not miss; everything else stands in the tables too.
+            let late = late_words(page.lanes, |point| page.scene.slot(point) == Some(slot));
+            if let Some((at, text)) = late {
+                parts.push(linked(at, &text, &line(*y, &text, "t-b")));
+            } else if let Some((_, text, class)) = slot_words(slot)
                 && let Some(at) = page.scene.slots.get(slot)
             {
                 let point = Point {

@@ -239,6 +239,18 @@ pub(super) fn fault_words(fault: &FaultLine) -> String {
     label(&readable(&format!("{}: {}", fault.target, fault.text)))
 }
 
+/// What became of an actor: a cross where it ended, two bars where it stands still, a dot where it lives on.
+pub(super) fn change_mark(what: &str, x: i32, y: i32, half: i32) -> Markup {
+    let whole = 2 * half;
+    html! {
+        @match what {
+            "killed" | "stopped" => path class="xx" d={ "M" (x - half) " " (y - half) "l" (whole) " " (whole) "m0 -" (whole) "l-" (whole) " " (whole) } {},
+            "frozen" => path class="xx" d={ "M" (x - 3) " " (y - half - 1) "v" (whole + 2) "m6 0v-" (whole + 2) } {},
+            _ => circle class="ff" cx=(x) cy=(y) r="4" {},
+        }
+    }
+}
+
 /// The line of an actor's life: solid while it lives, dotted while it is dead or frozen, and what became of it.
 fn life(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane) {
     let y = place.line;
@@ -263,13 +275,7 @@ fn life(canvas: &mut Canvas<'_>, lane: &ActorLane, place: &Lane) {
         }
         from = (x, class);
         if let Some(x) = canvas.x(change.at) {
-            let mark = match change.what.as_str() {
-                "killed" | "stopped" => {
-                    html! { path class="xx" d={ "M" (x - 6) " " (y - 6) "l12 12m0 -12l-12 12" } {} }
-                }
-                "frozen" => html! { path class="xx" d={ "M" (x - 3) " " (y - 7) "v14m6 0v-14" } {} },
-                _ => html! { circle class="ff" cx=(x) cy=(y) r="4" {} },
-            };
+            let mark = change_mark(&change.what, x, y, 6);
             canvas.marks.push(linked(
                 change.at,
                 &format!("{} {}: {}", lane.name, change.what, change.detail),

@@ -55,14 +55,37 @@ pub(super) fn words(lanes: &Lanes) -> BTreeMap<EventId, Word> {
                 format!("{}: {}", place.name, epoch.owner),
                 "",
             );
-            for access in epoch.accesses.iter().filter(|access| access.late) {
-                let verb = if access.write { "write" } else { "read" };
-                let text = format!("LATE {verb} by {} in {}", access.who, place.name);
-                words.add(Some(access.at), Class::Late, text, "t-b");
-            }
         }
     }
     words.0
+}
+
+/// The late accesses among the events of one slot: `LATE r1 writes b1, reads n1`. What one part of a payload does at both
+/// of its ends is said of both, and the write first: it is what does the damage.
+pub(super) fn late_words(lanes: &Lanes, is_here: impl Fn(Point) -> bool) -> Option<(Point, String)> {
+    let mut late: Vec<(bool, &str, &str, Point)> = Vec::new();
+    for place in &lanes.places {
+        let accesses = place.epochs.iter().flat_map(|epoch| &epoch.accesses);
+        for access in accesses.filter(|access| access.late && is_here(access.at)) {
+            late.push((!access.write, &access.who, &place.name, access.at));
+        }
+    }
+    late.sort();
+    late.dedup_by_key(|(read, who, place, _)| (*read, *who, *place));
+    let at = late.first()?.3;
+    let (mut text, mut named) = (String::new(), "");
+    for (read, who, place, _) in late {
+        let comma = if text.is_empty() { "" } else { "," };
+        let who_again = if who == named {
+            String::new()
+        } else {
+            format!(" {who}")
+        };
+        let verb = if read { "reads" } else { "writes" };
+        text += &format!("{comma}{who_again} {verb} {place}");
+        named = who;
+    }
+    Some((at, format!("LATE{text}")))
 }
 
 fn operations(words: &mut Words, lane: &ActorLane) {

@@ -213,6 +213,7 @@ fn judgement(marks: &Marks) -> Judgement {
                 name: "a1".into(),
                 since: failure,
                 answer: Touched::No { witness },
+                late_by_others: vec![],
                 by_others: vec![],
             }],
         },
