@@ -49,6 +49,8 @@ pub(crate) struct Attempt {
     pub(crate) replaced: Option<Pos>,
     /// Where its memory went with the master's state or with the segment.
     pub(crate) lost: Option<Pos>,
+    /// Where a new master began that knows nothing of it.
+    pub(crate) forgotten: Option<Pos>,
 }
 
 impl Attempt {
@@ -64,6 +66,20 @@ impl Attempt {
     /// Whether its memory was gone before `pos`.
     pub(crate) fn lost_at(&self, pos: Pos) -> bool {
         self.lost.is_some_and(|at| at < pos)
+    }
+
+    /// Where the memory of one of its ranges was gone. What a move took from it before it was lost waits in quarantine
+    /// whatever becomes of the rest.
+    pub(crate) fn lost_of(&self, range: &Range) -> Option<Pos> {
+        let taken = self
+            .moved
+            .iter()
+            .find(|(_, taken)| taken == range)
+            .map(|(at, _)| *at);
+        match taken {
+            Some(taken) if self.lost.is_none_or(|lost| taken < lost) => self.forgotten,
+            _ => self.lost,
+        }
     }
 
     /// Whether one of its ranges overlaps `range`.
@@ -140,6 +156,7 @@ impl Attempts {
     fn forget(&mut self, pos: Pos) {
         for attempt in &mut self.all {
             attempt.lost.get_or_insert(pos);
+            attempt.forgotten.get_or_insert(pos);
         }
         self.copies.forget(pos);
         self.current.clear();
@@ -233,6 +250,7 @@ impl Attempts {
             removed: None,
             replaced: None,
             lost: None,
+            forgotten: None,
         });
     }
 

@@ -99,6 +99,9 @@ fn account(
         }
         // The source of a move waits in quarantine whatever becomes of the target.
         for (taken, range) in attempt.moved.iter().filter(|(at, _)| *at < pos) {
+            if attempt.lost_of(range).is_some_and(|at| at < pos) {
+                continue;
+            }
             let bytes = hidden([range], &live, state);
             account.add(moved_source(view, range, *taken, clock, sweeps, pos), bytes);
         }
@@ -156,10 +159,7 @@ fn moved_source(
     sweeps: &[Pos],
     pos: Pos,
 ) -> Standing {
-    let anew = view
-        .changes("master")
-        .any(|(at, change)| change == Change::Started && taken < at && at < pos);
-    if anew || was_away(view, &range.segment, taken, pos) {
+    if was_away(view, &range.segment, taken, pos) {
         return Standing::Freed;
     }
     let due = clock.at(view, taken) + i128::from(view.plan.world.timeouts.release.ns);

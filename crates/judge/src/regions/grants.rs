@@ -101,7 +101,8 @@ fn of_write(view: &View<'_>, clock: &MasterClock, attempt: &Attempt, range: &Ran
             (Some(at), Some(at), at_once, due)
         }
     };
-    let ends = [attempt.removed, attempt.replaced, attempt.lost, moved];
+    let lost = attempt.lost_of(range);
+    let ends = [attempt.removed, attempt.replaced, lost, moved];
     ends.into_iter()
         .flatten()
         .filter(|at| *at > attempt.start)
@@ -110,7 +111,7 @@ fn of_write(view: &View<'_>, clock: &MasterClock, attempt: &Attempt, range: &Ran
     Grant {
         range: range.clone(),
         tenure,
-        lost: attempt.lost,
+        lost,
         at_once,
         settled,
         due_unfinished,
