@@ -4,7 +4,7 @@ use crate::check;
 use crate::judgement::{Finding, Status};
 use crate::outcome;
 use crate::view::{Ended, Pos, Run, View};
-use moonquake_evidence::Op;
+use moonquake_evidence::{Change, Kind, Op};
 use moonquake_scenario::{AwaitFor, Do, Step, What, entry_results};
 
 /// What became of an expectation: its status, what was seen, and where.
@@ -254,16 +254,35 @@ fn severity(status: Status) -> u8 {
     }
 }
 
+/// The segment of a node as it is at a place: each instance after the first has one of its own.
+fn home(view: &View<'_>, node: &str, to: Pos) -> String {
+    let starts = view.events[..to.min(view.end())].iter().filter(|event| {
+        let starts = matches!(
+            event.kind,
+            Kind::Actor {
+                change: Change::Started,
+                ..
+            }
+        );
+        starts && event.actor == node
+    });
+    match starts.count() {
+        0 | 1 => node.to_owned(),
+        instance => format!("{node}.{instance}"),
+    }
+}
+
 /// The observer must agree that the segment is mounted.
 fn mounted(view: &View<'_>, over: Pos, node: &str, after: &str) -> Seen {
     let next = view.states.iter().find(|(pos, _)| *pos > over).copied();
+    let home = home(view, node, over);
     match next.or_else(|| view.state_before(over)) {
-        Some((pos, state)) if state.segments.contains_key(node) => {
+        Some((pos, state)) if state.segments.contains_key(&home) => {
             Seen::new(Status::Held, format!("{node} is mounted {after}"), [over, pos])
         }
         Some((pos, _)) => Seen::new(
             Status::Failed,
-            format!("the master does not list {node}"),
+            format!("the master does not list {home}"),
             [over, pos],
         ),
         None => Seen::new(Status::CouldNotSee, "the master's state was not read", [over]),

@@ -77,7 +77,7 @@ pub(crate) fn fault_in_a_sentence(plan: &Plan) -> String {
             format!("{what} right after {}", name(step))
         }
         (Trigger::Deadline(instant), _) => format!(
-            "The boundary {} is met just before, at and just after its instant",
+            "The boundary {} is the fault: steps run on both sides of its instant",
             instant.text
         ),
         (Trigger::Steps(steps), _) => {

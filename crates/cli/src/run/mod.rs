@@ -67,6 +67,8 @@ impl Suite {
 struct Results {
     entries: Vec<Entry>,
     differences: Vec<Difference>,
+    /// The run that was under way when somebody asked for the end.
+    interrupted: Option<Entry>,
     /// The first postmortem that could not be written, and why.
     unwritten: Option<CliError>,
 }
@@ -87,6 +89,7 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
                     human.doing(&selected.plan.id, *kind);
                     let entry = run_one(suite, selected, *kind, *profile, (stop, &mut results.unwritten));
                     if let (Outcome::Failed { .. }, Some(exit)) = (&entry.outcome, stop.asked()) {
+                        results.interrupted = Some(entry);
                         break 'all Some(exit);
                     }
                     human.entry(&entry, out);
@@ -138,10 +141,13 @@ fn write_index(suite: &Suite, results: &mut Results) -> Option<PathBuf> {
 
 /// Writes the page with the records of all runs, if any was tried.
 fn write_record(suite: &Suite, results: &mut Results) {
-    if results.entries.iter().all(|entry| entry.record.is_none()) {
+    let tried = results.entries.iter().chain(&results.interrupted);
+    if tried.into_iter().all(|entry| entry.record.is_none()) {
         return;
     }
-    if let Err(error) = record::write_all(&suite.report, &results.entries) {
+    let missing = suite.runs().saturating_sub(results.entries.len());
+    let cut = results.interrupted.as_ref().map(|entry| (entry, missing));
+    if let Err(error) = record::write_all(&suite.report, &results.entries, cut) {
         results.unwritten = results.unwritten.take().or(Some(error));
     }
 }

@@ -7,7 +7,7 @@ use moonquake_evidence::projection;
 use moonquake_faults::Profile;
 use moonquake_judge::judge;
 use moonquake_report::Postmortem;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Interrupt, Plan, RunOptions};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +20,14 @@ pub(crate) fn run(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, re
         why: "the harness panicked; its message is on standard error".to_owned(),
         exit: Exit::Harness,
     })
+}
+
+/// The evidence of a run whose judging was interrupted is let go.
+fn interrupted() -> Outcome {
+    Outcome::Failed {
+        why: EngineError::Interrupted.to_string(),
+        exit: Exit::Interrupted,
+    }
 }
 
 fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &str) -> Outcome {
@@ -36,10 +44,17 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
             return Outcome::Failed { why, exit };
         }
     };
+    let asked = || options.interrupt.as_ref().is_some_and(Interrupt::is_asked);
     let kind = engine.kind();
     let judgement = judge(plan, &evidence, options.profile, kind);
+    if asked() {
+        return interrupted();
+    }
     let postmortem = Postmortem::new(plan, &evidence, &judgement, replay);
     let projection = projection(&evidence);
+    if asked() {
+        return interrupted();
+    }
     let sha256 = if is_real(kind) {
         hex_sha256(&projection.join("\n"))
     } else {

@@ -102,24 +102,31 @@ fn preload_sha256() -> Option<String> {
     Some(hex_sha256_of(&std::fs::read(path).ok()?))
 }
 
-/// Writes the page with all runs of an invocation.
-pub(crate) fn write_all(folder: &Path, entries: &[Entry]) -> Result<PathBuf, CliError> {
+/// Writes the page with all runs of an invocation; `cut` is the run at which it was ended, and how many are missing with it.
+pub(crate) fn write_all(
+    folder: &Path,
+    entries: &[Entry],
+    cut: Option<(&Entry, usize)>,
+) -> Result<PathBuf, CliError> {
+    let name = |entry: &Entry| {
+        let profile = entry.profile.name();
+        format!("{} on {}, profile {profile}", entry.id, entry.engine)
+    };
     let records: Vec<Record> = entries.iter().filter_map(|entry| entry.record.clone()).collect();
-    let skipped: Vec<(String, String)> = entries
+    let mut skipped: Vec<(String, String)> = entries
         .iter()
         .filter_map(|entry| match &entry.outcome {
-            Outcome::Skipped(why) => {
-                let run = format!(
-                    "{} on {}, profile {}",
-                    entry.id,
-                    entry.engine,
-                    entry.profile.name()
-                );
-                Some((run, why.clone()))
-            }
+            Outcome::Skipped(why) => Some((name(entry), why.clone())),
             _ => None,
         })
         .collect();
+    if let Some((entry, missing)) = cut {
+        skipped.push((name(entry), "interrupted on request".to_owned()));
+        if missing > 1 {
+            let others = format!("{} further runs", missing - 1);
+            skipped.push((others, "not begun: ended on request".to_owned()));
+        }
+    }
     put(folder, ALL, &records_markdown(&records, &skipped))
 }
 

@@ -39,7 +39,7 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    fn read_clock(&mut self, actor: &str) {
+    pub(crate) fn read_clock(&mut self, actor: &str) {
         let read = self.clocks(actor);
         let kind = Kind::ClockRead {
             realtime: read.realtime,
@@ -69,11 +69,11 @@ impl<P: Ports> Stage<'_, P> {
         if !self.master_up || self.master_frozen {
             return Ok(false);
         }
-        let home = self
-            .actors
-            .get(node)
-            .map(|actor| actor.home.clone())
-            .unwrap_or_default();
+        // Of one that is down the master may still list the segment.
+        let Some(actor) = self.actors.get(node).filter(|actor| actor.alive) else {
+            return Ok(false);
+        };
+        let home = actor.home.clone();
         Ok(self.ports.observe()?.segments.contains_key(&home))
     }
 }

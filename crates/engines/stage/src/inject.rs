@@ -82,6 +82,12 @@ impl<P: Ports> Stage<'_, P> {
     /// Says that the fault strikes, and notes the instant.
     fn claim(&mut self, op: Option<Op>, message: Option<u64>, transfer: Option<u64>) {
         self.tell_before_fault();
+        if matches!(self.plan.fault.action, Some(Action::ClockStep { .. }))
+            && self.plan.fault.target != "master"
+        {
+            // A client that has not spoken yet shows its clock nowhere else.
+            self.read_clock(&self.plan.fault.target);
+        }
         self.fault.at = Some(self.now);
         let fault = &self.plan.fault;
         let phase = match &fault.trigger {

@@ -71,22 +71,38 @@ fn master(gathered: &mut Gathered<'_, '_>, injected: Pos, until: Pos) {
         .frames
         .iter()
         .find(|frame| frame.leg == Leg::RequestSent && injected < frame.pos && frame.pos < until)
-        .map(|frame| frame.pos);
+        .map(|frame| frame.pos)
+        .or_else(|| unanswered(view, injected, until));
     let missing = if life.is_some() {
         "the master handled a call while it should have stood still"
     } else if still.is_none() {
         "nobody saw the master stop"
     } else if waited.is_none() {
-        "no call was sent to the master while it stood still, so its silence shows nothing"
+        "nobody was seen to wait for the master while it stood still, so its silence shows nothing"
     } else {
         "the master was never seen to handle a call, so its silence shows nothing"
     };
     gathered.demand(
         before.is_some() && life.is_none() && still.is_some() && waited.is_some(),
-        "the master handled calls before, stopped, and let one wait that was sent to it then",
+        "the master handled calls before, stopped, and let one wait that was due then",
         missing,
         before.into_iter().chain(still).chain(waited).chain(life),
     );
+}
+
+/// A ping that was due while the master stood still, and was handled when it went on. The link does not note when a ping
+/// that is simply answered was sent; but a node pings in each period, and none was handled for longer than that.
+fn unanswered(view: &View<'_>, injected: Pos, until: Pos) -> Option<Pos> {
+    let resumed = (until < view.end()).then(|| view.at(until))?;
+    let nodes = view.plan.world.segments.iter().map(|(node, _)| node);
+    nodes
+        .filter_map(|node| {
+            let last = *actors::pings(view, node, injected).last()?;
+            let later = actors::pings(view, node, view.end());
+            let next = later.into_iter().find(|pos| *pos >= until)?;
+            (resumed - view.at(last) > ping_period() && view.at(next) == resumed).then_some(next)
+        })
+        .min()
 }
 
 fn target_of<'a>(view: &View<'a>) -> &'a str {
