@@ -243,6 +243,30 @@ pub(crate) enum CliError {
         /// Why not.
         why: String,
     },
+    /// Flags or a config that no exact budget can be made of.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::budget),
+        help("`moonquake budget --help` lists the flags, their limits and the models by name")
+    )]
+    Budget {
+        /// What is wrong, and the mend.
+        what: String,
+    },
+    /// A config that cannot be read.
+    #[error("the config {} cannot be read", path.display())]
+    #[diagnostic(
+        code(moonquake::config),
+        help(
+            "name the config.json of a model with `--config FILE`, or a model of the table with `--model NAME`"
+        )
+    )]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// A tool of ours contradicts itself.
     #[error("{what}")]
     #[diagnostic(
@@ -298,6 +322,8 @@ impl CliError {
             | CliError::Unsupported { .. }
             | CliError::BadId { .. }
             | CliError::Exists { .. }
+            | CliError::Budget { .. }
+            | CliError::Config { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod budget;
 mod catalog;
 mod check;
 mod diff;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Catalog(catalog::Args),
     Doctor(doctor::Args),
     Serve(serve::Args),
+    Budget(budget::Args),
 }
 
 impl Command {
@@ -45,6 +47,7 @@ impl Command {
             Command::Catalog(args) => catalog::execute(&args, out),
             Command::Doctor(args) => doctor::execute(&args, out),
             Command::Serve(args) => serve::execute(&args, out),
+            Command::Budget(args) => budget::execute(&args, out),
         }
     }
 }
