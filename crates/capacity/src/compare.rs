@@ -38,10 +38,10 @@ pub fn compare(ask: &Ask) -> Result<Vec<Budget>, CapacityError> {
         key_dim: head_dim,
         value_dim: head_dim,
     };
-    let latent = Cache::Latent {
-        rank: Elements(ask.mla_rank.unwrap_or(example::MLA_RANK)),
-        rope_dim: Elements(ask.rope_dim.unwrap_or(example::ROPE_DIM)),
-    };
+    let rank = Elements(ask.mla_rank.unwrap_or(example::MLA_RANK));
+    let rope_dim = Elements(ask.rope_dim.unwrap_or(example::ROPE_DIM));
+    let latent = Cache::Latent { rank, rope_dim };
+    let layers = Layers(ask.layers.unwrap_or(example::LAYERS));
     let rows = [
         ("MHA", plain(heads)),
         ("GQA", plain(kv_heads)),
@@ -53,19 +53,25 @@ pub fn compare(ask: &Ask) -> Result<Vec<Budget>, CapacityError> {
         example::TP,
         Some(BytesPerSecond(example::BYTES_PER_SECOND)),
     );
+    let bytes = ask.bytes.unwrap_or(example::BYTES);
+    let said = format!(
+        "{layers} layers, {heads} query heads, {kv_heads} KV heads for GQA, head size {head_dim}, latent {rank} + {rope_dim}; \
+         {bytes} B an element, {} tokens, batch {}, page {}, chunk {}, tp {}.",
+        load.tokens, load.batch, load.page, load.chunk, load.tp
+    );
     rows.into_iter()
         .map(|(kind, cache)| {
             let shape = Shape {
                 name: kind.to_owned(),
                 source: "example".to_owned(),
                 groups: vec![Group {
-                    layers: Layers(ask.layers.unwrap_or(example::LAYERS)),
+                    layers,
                     cache,
                     keeps: Keeps::All,
                 }],
                 query_heads: Some(Heads(heads)),
                 bytes: Some(ElementBytes(example::BYTES)),
-                notes: Vec::new(),
+                notes: vec![said.clone()],
             };
             // A row without a rotary key is not affected by its width.
             let with_rope = Ask {

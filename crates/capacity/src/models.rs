@@ -4,6 +4,7 @@ use crate::config::{self, Beside};
 use crate::error::CapacityError;
 use crate::shape::Shape;
 use serde::Deserialize;
+use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("models.toml");
 
@@ -24,9 +25,12 @@ struct Table {
     model: Vec<Model>,
 }
 
+static MODELS: LazyLock<Vec<Model>> =
+    LazyLock::new(|| toml::from_str::<Table>(TABLE).map_or_else(|_| Vec::new(), |table| table.model));
+
 /// Every row. A test reads the table, so it is there.
-pub fn models() -> Vec<Model> {
-    toml::from_str::<Table>(TABLE).map_or_else(|_| Vec::new(), |table| table.model)
+pub fn models() -> &'static [Model] {
+    &MODELS
 }
 
 /// The cache of a model of the table. Capitals, `_` and spaces do not matter.
@@ -41,7 +45,7 @@ pub(crate) fn model_beside(name: &str, beside: Beside) -> Result<Shape, Capacity
     let models = models();
     let plain = plain(name);
     let Some(row) = models.iter().find(|row| row.name == plain) else {
-        return Err(unknown(name, &plain, &models));
+        return Err(unknown(name, &plain, models));
     };
     let mut shape = config::of_value(&row.source, "", &row.config, beside)?;
     shape.name.clone_from(&row.name);

@@ -25,8 +25,12 @@ impl Limit {
     pub const BYTES: Limit = Limit::new(16, 2);
     /// Bytes of a scale.
     pub const SCALE_BYTES: Limit = Limit::new(16, 4);
-    /// Tokens of a request, page, chunk or window.
+    /// Tokens of a request or a window.
     pub const TOKENS: Limit = Limit::new(1_000_000_000_000, 8192);
+    /// Tokens of a page.
+    pub const PAGE: Limit = Limit::new(1_000_000_000_000, 16);
+    /// Tokens of a chunk.
+    pub const CHUNK: Limit = Limit::new(1_000_000_000_000, 256);
     /// Requests at once.
     pub const BATCH: Limit = Limit::new(1_000_000_000, 64);
     /// Ranks.

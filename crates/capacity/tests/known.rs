@@ -92,7 +92,7 @@ fn models_of_the_table() {
         );
         assert!(budget.source.starts_with("https://huggingface.co/"), "{name}");
     }
-    let names: Vec<String> = models().into_iter().map(|model| model.name).collect();
+    let names: Vec<String> = models().iter().map(|model| model.name.clone()).collect();
     assert_eq!(
         names,
         per_token.map(|(name, _, _)| name),

@@ -322,8 +322,12 @@ fn note(group: &Group, token: &Token, load: &Load) -> Option<String> {
     let tp = load.tp;
     match (group.cache, token.layout) {
         (Cache::Heads { kv_heads, .. }, Layout::Copied { ranks }) => Some(format!(
-            "{kv_heads} KV heads on {tp} ranks: each head is on {ranks} ranks, so physical_bytes are {ranks} x request_bytes \
-             (scales of whole tokens apart)."
+            "{} on {tp} ranks: each head is on {ranks} ranks, so physical_bytes are {ranks} x request_bytes \
+             (scales of whole tokens apart).",
+            match kv_heads.0 {
+                1 => "1 KV head".to_owned(),
+                many => format!("{many} KV heads"),
+            }
         )),
         (Cache::Latent { .. }, _) => Some(format!(
             "MLA: each of the {tp} ranks holds the whole latent, so physical_bytes are {tp} x request_bytes."

@@ -95,6 +95,10 @@ Examples:
   moonquake budget --layers 61 --mla-rank 512 --rope-dim 64 --bytes 1 --rope-bytes 2 --scale block:128:4
   moonquake budget --compare
 
+Models by name: llama-2-7b, llama-2-70b, llama-3-8b, llama-3-70b, llama-3.1-405b, mistral-7b-v0.1, mixtral-8x7b, falcon-7b,
+qwen2.5-7b, qwen2.5-72b, qwen3-8b, qwen3-32b, qwen3-235b-a22b, deepseek-v2, deepseek-v3, deepseek-r1. The source of each row
+is printed with it.
+
 What is counted: bytes_per_token is what all layers keep of one token, each head once (logical). rank_bytes is a request on
 one rank: KV heads are split evenly, or copied whole if there are fewer than ranks; MLA keeps its whole latent on each rank.
 A layer with a window keeps min(tokens, window) tokens. physical_bytes is rank_bytes on all ranks. transfer_ns is the lower
@@ -190,8 +194,8 @@ fn ask(args: &Args, config: Option<(String, Vec<u8>)>) -> Result<Ask, CapacityEr
         scale: args.scale.as_deref().map(Scale::parse).transpose()?,
         tokens: of("--tokens", &args.tokens, Limit::TOKENS)?,
         batch: of("--batch", &args.batch, Limit::BATCH)?,
-        page: of("--page", &args.page, Limit::TOKENS)?,
-        chunk: of("--chunk", &args.chunk, Limit::TOKENS)?,
+        page: of("--page", &args.page, Limit::PAGE)?,
+        chunk: of("--chunk", &args.chunk, Limit::CHUNK)?,
         tp: of("--tp", &args.tp, Limit::RANKS)?,
         replicas: of("--replicas", &args.replicas, Limit::REPLICAS)?,
         bandwidth: args.bandwidth.as_deref().map(bandwidth).transpose()?,
