@@ -1,5 +1,6 @@
 //! The binary as its users meet it: exit codes, output, and what is left on the disk.
 
+mod budget;
 mod diff;
 mod files;
 mod leaving;
