@@ -47,8 +47,15 @@ fn words(key: &'static str, title: &'static str, text: &str) -> Figure {
 
 /// Every number of a budget, in the order of the output.
 fn figures(budget: &Budget) -> Vec<Figure> {
+    let mut figures = asked(budget);
+    figures.extend(sizes(budget));
+    figures.extend(times(budget));
+    figures
+}
+
+/// What was asked.
+fn asked(budget: &Budget) -> Vec<Figure> {
     let load = &budget.load;
-    let transfer = budget.transfer.as_ref();
     vec![
         words("model", "model", &budget.name),
         words("source", "source", &budget.source),
@@ -59,6 +66,12 @@ fn figures(budget: &Budget) -> Vec<Figure> {
         count("chunk_tokens", "tokens of a chunk", load.chunk.number()),
         count("tp", "ranks", load.tp.number()),
         count("replicas", "replicas", load.replicas.number()),
+    ]
+}
+
+/// Bytes, pages and chunks.
+fn sizes(budget: &Budget) -> Vec<Figure> {
+    vec![
         bytes("bytes_per_token", "bytes/token", budget.bytes_per_token.0),
         bytes("request_bytes", "bytes/request", budget.request_bytes.0),
         bytes("rank_bytes", "bytes/request/rank", budget.rank_bytes.0),
@@ -95,10 +108,18 @@ fn figures(budget: &Budget) -> Vec<Figure> {
             "scales of whole tensors",
             budget.tensor_scale_bytes.0,
         ),
+    ]
+}
+
+/// The bandwidth, and what it means for the bytes.
+fn times(budget: &Budget) -> Vec<Figure> {
+    let transfer = budget.transfer.as_ref();
+    let bandwidth = budget.load.bandwidth;
+    vec![
         Figure {
             key: "bandwidth_bytes_per_second",
             title: "bandwidth",
-            cell: load.bandwidth.map_or(Cell::Absent, |rate| {
+            cell: bandwidth.map_or(Cell::Absent, |rate| {
                 Cell::Shown(format!("{}/s", readable_bytes(rate.0)), exact(rate.0))
             }),
         },

@@ -39,28 +39,60 @@ fn llama(more: &str) -> String {
     format!("{LLAMA},\n{more}")
 }
 
+/// Each of these configs is of that kind and keeps so many bytes of a token.
+fn per_token(cases: &[(String, &str, u128)]) {
+    for (lines, kind, bytes) in cases {
+        let found = budget_of(lines, 1);
+        assert_eq!(
+            (found.kind.as_str(), found.bytes_per_token),
+            (*kind, Bytes(*bytes)),
+            "{lines}"
+        );
+    }
+}
+
 #[test]
-fn per_token() {
+fn forms_of_a_llama() {
     let cases = [
         (LLAMA.to_owned(), "GQA", 131_072),
         // The head size of the config, not hidden / heads.
         (llama(r#""head_dim": 64"#), "GQA", 65_536),
-        (llama(r#""head_dim": null, "sliding_window": null"#), "GQA", 131_072),
+        (
+            llama(r#""head_dim": null, "sliding_window": null"#),
+            "GQA",
+            131_072,
+        ),
         (LLAMA.replace("\"num_key_value_heads\": 8, ", ""), "MHA", 524_288),
         (LLAMA.replace("bfloat16", "float32"), "GQA", 262_144),
         (LLAMA.replace("torch_dtype", "dtype"), "GQA", 131_072),
         (LLAMA.replace("\"model_type\": \"llama\",", ""), "GQA", 131_072),
         // A value of another size than the key.
-        (llama(r#""head_dim": 192, "v_head_dim": 128"#), "GQA", 32 * 8 * 320 * 2),
+        (
+            llama(r#""head_dim": 192, "v_head_dim": 128"#),
+            "GQA",
+            32 * 8 * 320 * 2,
+        ),
         // KV heads by layer.
         (
-            LLAMA.replace("32, \"num_att", "3, \"num_att").replace(": 8,", ": [8, 4, 8],"),
+            LLAMA
+                .replace("32, \"num_att", "3, \"num_att")
+                .replace(": 8,", ": [8, 4, 8],"),
             "GQA",
             20 * 2 * 128 * 2,
         ),
         // A model with eyes.
-        (format!("\"model_type\": \"mistral3\", \"vision_config\": {{}}, \"text_config\": {{{LLAMA}}}"), "GQA", 131_072),
-        // Falcon 7B and 40B, under old and new names.
+        (
+            format!("\"model_type\": \"mistral3\", \"vision_config\": {{}}, \"text_config\": {{{LLAMA}}}"),
+            "GQA",
+            131_072,
+        ),
+    ];
+    per_token(&cases);
+}
+
+#[test]
+fn other_families() {
+    let cases = [        // Falcon 7B and 40B, under old and new names.
         (
             r#""model_type": "falcon", "num_hidden_layers": 32, "num_attention_heads": 71, "hidden_size": 4544,
             "multi_query": true, "new_decoder_architecture": false, "torch_dtype": "bfloat16""#
@@ -113,14 +145,7 @@ fn per_token() {
             70_272,
         ),
     ];
-    for (lines, kind, bytes) in cases {
-        let found = budget_of(&lines, 1);
-        assert_eq!(
-            (found.kind.as_str(), found.bytes_per_token),
-            (kind, Bytes(bytes)),
-            "{lines}"
-        );
-    }
+    per_token(&cases);
 }
 
 #[test]
@@ -208,25 +233,55 @@ fn an_indexer_is_counted_as_it_is_told() {
     assert_eq!(told.kind, "MLA + indexer");
 }
 
+fn all_refused(cases: &[(String, &str)]) {
+    for (lines, part) in cases {
+        let error = refused(lines);
+        assert!(error.contains(part), "{part}\n{error}\n{lines}");
+        assert!(
+            error.starts_with("config.json") && error.contains("; "),
+            "no place or mend: {error}"
+        );
+    }
+}
+
 #[test]
 fn what_is_refused_names_its_key_and_line() {
     let cases = [
-        (llama(r#""is_encoder_decoder": true"#), "config.json:6: `is_encoder_decoder`"),
+        (
+            llama(r#""is_encoder_decoder": true"#),
+            "config.json:6: `is_encoder_decoder`",
+        ),
         (llama(r#""add_cross_attention": true"#), "`add_cross_attention`"),
-        (llama(r#""cross_attention_layers": [3, 8]"#), "`cross_attention_layers`"),
+        (
+            llama(r#""cross_attention_layers": [3, 8]"#),
+            "`cross_attention_layers`",
+        ),
         (llama(r#""mamba_d_state": 16"#), "`mamba_d_state`"),
         (llama(r#""ssm_cfg": {"a": 1}"#), "`ssm_cfg`"),
         (llama(r#""linear_num_key_heads": 16"#), "`linear_num_key_heads`"),
-        (llama(r#""full_attention_interval": 4"#), "`full_attention_interval`"),
+        (
+            llama(r#""full_attention_interval": 4"#),
+            "`full_attention_interval`",
+        ),
         (llama(r#""attention_chunk_size": 8192"#), "`attention_chunk_size`"),
         (llama(r#""num_kv_shared_layers": 10"#), "`num_kv_shared_layers`"),
-        (llama(r#""hybrid_override_pattern": "M-*""#), "`hybrid_override_pattern`"),
+        (
+            llama(r#""hybrid_override_pattern": "M-*""#),
+            "`hybrid_override_pattern`",
+        ),
         (llama(r#""attn_type_list": [0, 1]"#), "`attn_type_list`"),
         (llama(r#""compress_ratios": [4]"#), "`compress_ratios`"),
         (llama(r#""index_topk_freq": 4"#), "`index_topk_freq`"),
         (llama(r#""window_size": 256"#), "`window_size`"),
         (llama(r#""sliding_window": 4096"#), "nothing says which layers"),
         (llama(r#""sliding_window": "4096""#), "`sliding_window`"),
+    ];
+    all_refused(&cases);
+}
+
+#[test]
+fn what_contradicts_itself_is_refused_too() {
+    let cases = [
         (llama(r#""layer_types": ["full_attention"]"#), "1 entries for 32 layers"),
         (
             LLAMA.replace(": 32, \"num_att", ": 2, \"num_att") + r#", "layer_types": ["full_attention", "linear_attention"]"#,
@@ -260,14 +315,7 @@ fn what_is_refused_names_its_key_and_line() {
         ),
         (llama(r#""multi_query": true"#), "`multi_query` is true and there are 8 KV heads"),
     ];
-    for (lines, part) in cases {
-        let error = refused(&lines);
-        assert!(error.contains(part), "{part}\n{error}\n{lines}");
-        assert!(
-            error.starts_with("config.json") && error.contains("; "),
-            "no place or mend: {error}"
-        );
-    }
+    all_refused(&cases);
     // The type of the cache may be told beside the file.
     let told = Ask {
         bytes: Some(1),

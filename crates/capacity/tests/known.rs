@@ -293,6 +293,13 @@ fn numbers_of_flags() {
     }
 }
 
+fn refuses(cases: &[(Ask, &str)]) {
+    for (ask, part) in cases {
+        let error = ask.budget().unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
 #[test]
 fn flags_that_do_not_go_together() {
     let model = || named("llama-3-8b");
@@ -339,6 +346,13 @@ fn flags_that_do_not_go_together() {
             },
             "add --bytes 1",
         ),
+    ];
+    refuses(&cases);
+}
+
+#[test]
+fn flags_that_say_too_little() {
+    let cases = [
         (
             Ask {
                 mla_rank: Some(512),
@@ -384,10 +398,11 @@ fn flags_that_do_not_go_together() {
         ),
         (Ask::default(), "no model to budget"),
     ];
-    for (ask, part) in cases {
-        let error = ask.budget().unwrap_err().to_string();
-        assert!(error.contains(part), "{error}");
-    }
+    refuses(&cases);
+}
+
+#[test]
+fn scales_that_mean_nothing() {
     for (scale, part) in [("block:96:4", "such as 32"), ("block:2048:4", "such as 1024")] {
         let ask = Ask {
             bytes: Some(1),
