@@ -2,6 +2,7 @@
 //! same content.
 
 use crate::draw::{Width, dark, inline};
+use crate::table::plain;
 use crate::{Cell, Chart, Origin, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -28,24 +29,24 @@ impl Page {
 
     /// A heading.
     pub fn heading(&mut self, words: &str) {
-        self.part(html! { h2 { (words) } });
+        self.part(html! { h2 { (plain(words)) } });
     }
 
     /// A paragraph.
     pub fn text(&mut self, words: &str) {
-        self.part(html! { p { (words) } });
+        self.part(html! { p { (plain(words)) } });
     }
 
     /// Sentences that nobody should miss.
     pub fn findings(&mut self, sentences: &[String]) {
         if !sentences.is_empty() {
-            self.part(html! { div.found { @for one in sentences { p { (one) } } } });
+            self.part(html! { div.found { @for one in sentences { p { (plain(one)) } } } });
         }
     }
 
     /// A command that makes this page again.
     pub fn command(&mut self, command: &str) {
-        self.part(html! { pre { code { (command) } } });
+        self.part(html! { pre { code { (plain(command)) } } });
     }
 
     /// A table.
@@ -55,22 +56,22 @@ impl Page {
             .collect();
         self.part(html! {
             section.card {
-                h3 { (table.title) " " (origin::<O>()) }
+                h3 { (plain(&table.title)) " " (origin::<O>()) }
                 div.scroll {
                     table {
                         thead { tr { @for (column, number) in table.columns.iter().zip(&head) {
-                            th scope="col" class=[number.then_some("n")] { (column.title) }
+                            th scope="col" class=[number.then_some("n")] { (plain(&column.title)) }
                         } } }
                         tbody { @for row in &table.rows {
                             tr { @for (column, cell) in table.columns.iter().zip(row) {
-                                td class=[(!matches!(cell, Cell::Text(_))).then_some("n")] data-h=(column.title) {
-                                    (cell.words())
+                                td class=[(!matches!(cell, Cell::Text(_))).then_some("n")] data-h=(plain(&column.title)) {
+                                    (plain(&cell.words()))
                                 }
                             } }
                         } }
                     }
                 }
-                @for note in &table.notes { p.note { (note) } }
+                @for note in &table.notes { p.note { (plain(note)) } }
                 p.note { (O::SAYS) }
             }
         });
@@ -80,10 +81,10 @@ impl Page {
     pub fn chart<O: Origin>(&mut self, chart: &Chart<O>) {
         self.charts.push(html! {
             figure.card {
-                figcaption { h3 { (chart.title) " " (origin::<O>()) } }
+                figcaption { h3 { (plain(&chart.title)) " " (origin::<O>()) } }
                 div.wide { (PreEscaped(inline(chart, Width::Wide))) }
                 div.narrow { (PreEscaped(inline(chart, Width::Narrow))) }
-                @for note in &chart.notes { p.note { (note) } }
+                @for note in &chart.notes { p.note { (plain(note)) } }
                 p.note { (O::SAYS) }
             }
         });
@@ -114,11 +115,11 @@ impl Page {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                    title { (self.title) }
+                    title { (plain(&self.title)) }
                     style { (PreEscaped(style)) }
                 }
                 body { main {
-                    h1 { (self.title) }
+                    h1 { (plain(&self.title)) }
                     @for part in self.parts { (part) }
                 } }
             }

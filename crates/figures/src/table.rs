@@ -131,8 +131,8 @@ impl<O: Origin> Table<O> {
     }
 }
 
-/// Without control characters, which a terminal would obey.
-fn plain(text: &str) -> String {
+/// Without control characters, which a terminal would obey and a page may not hold.
+pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()

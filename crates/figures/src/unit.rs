@@ -43,6 +43,7 @@ impl Unit {
     /// As short as an axis wants it: `20 %`, `1.5`, `200k`.
     pub fn mark(self, value: u128) -> String {
         match self {
+            _ if value == 0 => "0".to_owned(),
             Unit::Count => of_three(value, &COUNTS).replace(' ', ""),
             Unit::Bytes | Unit::Nanoseconds => self.show(value),
             Unit::Ppm => format!("{} %", bare(&decimal(value, 4))),

@@ -34,7 +34,10 @@ impl Width {
 /// The drawing as a file of its own.
 pub(crate) fn file<O: Origin>(chart: &Chart<O>) -> String {
     let drawn = drawing(chart, Width::Wide, true);
-    let style = format!("<style>{}</style>", colour::dark(""));
+    let style = format!(
+        "<style>svg{{max-width:100%;height:auto}}{}</style>",
+        colour::dark("")
+    );
     match drawn.split_once('\n') {
         Some((head, body)) => format!("{head}\n{style}\n{body}"),
         None => drawn,

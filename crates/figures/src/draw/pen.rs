@@ -1,6 +1,7 @@
 //! What is drawn, kept until the height of the drawing is known.
 
 use super::colour::{INK, PAPER, SOFT};
+use crate::table::plain;
 use plotters::backend::SVGBackend;
 use plotters::coord::Shift;
 use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
@@ -124,9 +125,9 @@ impl Pen {
         let (width, height) = size;
         format!(
             "<svg class=\"chart\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             style=\"max-width:100%;height:auto\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+             role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">\n\
              <title>{} ({origin})</title>\n{}",
-            escaped(title),
+            escaped(&plain(title)),
             thrifty(body)
         )
     }
@@ -139,7 +140,11 @@ fn draw(area: &Area<'_>, item: Item) {
         Item::Box(from, to, colour, false) => area.draw(&Rectangle::new([from, to], colour.stroke_width(1))),
         Item::Shape(number, at, colour) => shape(area, number, at, colour),
         Item::Word(text, at, side, colour, is_bold) => {
-            let style = if is_bold { FontStyle::Bold } else { FontStyle::Normal };
+            let style = if is_bold {
+                FontStyle::Bold
+            } else {
+                FontStyle::Normal
+            };
             // The backend writes the size through this factor.
             let font = FontDesc::new(FontFamily::SansSerif, f64::from(LETTER) * 1.24, style);
             let across = match side {
@@ -150,7 +155,7 @@ fn draw(area: &Area<'_>, item: Item) {
             let style = TextStyle::from(font)
                 .color(&colour)
                 .pos(Pos::new(across, VPos::Center));
-            area.draw(&Text::new(text, at, style))
+            area.draw(&Text::new(plain(&text), at, style))
         }
     };
 }
@@ -201,7 +206,9 @@ fn thrifty(body: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// A text in lines of at most that many pixels.

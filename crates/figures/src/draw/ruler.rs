@@ -104,7 +104,11 @@ mod tests {
                 for values in cases {
                     let axis = Axis::new("", unit).scale(scale);
                     let ruler = Ruler::new(&axis, values, 300, 5);
-                    assert!(ruler.marks.len() <= 8, "{unit:?} {scale:?} {values:?}: {:?}", ruler.marks);
+                    assert!(
+                        ruler.marks.len() <= 8,
+                        "{unit:?} {scale:?} {values:?}: {:?}",
+                        ruler.marks
+                    );
                     for value in values {
                         let at = ruler.at(*value);
                         assert!((0..=300).contains(&at), "{unit:?} {scale:?} {value}: {at}");
@@ -122,6 +126,9 @@ mod tests {
         let close = Ruler::new(&axis(Scale::Close), &[100, 200], 200, 5);
         assert_eq!([close.at(100), close.at(200)], [0, 200]);
         let log = Ruler::new(&axis(Scale::Log), &[10, 1000], 200, 5);
-        assert_eq!([log.at(0), log.at(10), log.at(100), log.at(1000)], [0, 0, 100, 200]);
+        assert_eq!(
+            [log.at(0), log.at(10), log.at(100), log.at(1000)],
+            [0, 0, 100, 200]
+        );
     }
 }
