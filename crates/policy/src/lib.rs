@@ -3,6 +3,7 @@
 
 mod outcome;
 pub mod policies;
+pub mod report;
 
 pub use outcome::Outcome;
 pub use policies::{Block, NEVER, Policy, Use};
