@@ -69,7 +69,7 @@ pub(super) const TIME: [Measure; 9] = [
     }),
     GOODPUT,
     measure("queue_max", "queue max", Unit::Count, |run| run.queue_max),
-    measure("queue_mean_milli", "mean", Unit::Milli, |run| {
+    measure("queue_mean_milli", "queue mean", Unit::Milli, |run| {
         rounded(run.queue_request_ns.saturating_mul(1_000), run.span_ns.into())
     }),
     measure("server_busy_ppm", "servers busy", Unit::Ppm, |run| {
