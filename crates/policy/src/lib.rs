@@ -4,6 +4,8 @@
 mod outcome;
 pub mod policies;
 pub mod report;
+pub mod trace;
 
 pub use outcome::Outcome;
 pub use policies::{Block, NEVER, Policy, Use};
+pub use trace::{Request, Trace};
