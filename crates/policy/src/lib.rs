@@ -3,7 +3,9 @@
 
 mod outcome;
 pub mod policies;
+pub mod sim;
 pub mod trace;
+pub mod workload;
 
 pub use outcome::Outcome;
 pub use policies::{Block, NEVER, Policy, Use};
