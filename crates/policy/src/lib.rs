@@ -4,7 +4,9 @@
 mod outcome;
 pub mod policies;
 pub mod report;
+pub mod sim;
 pub mod trace;
+pub mod workload;
 
 pub use outcome::Outcome;
 pub use policies::{Block, NEVER, Policy, Use};
