@@ -2,6 +2,7 @@
 
 use moonquake_policy::Outcome;
 use moonquake_policy::report::{BlockHits, BlockReport, Case, Load, Report};
+use moonquake_policy::sim::Config;
 
 fn outcome(seed: u64, hit_tokens: u64, within_slo: u64) -> Outcome {
     Outcome {
@@ -40,7 +41,7 @@ fn case(policy: &str, decision: &str, runs: &[(u64, u64)]) -> Case {
 
 fn report(cases: Vec<Case>) -> Report {
     Report {
-        machine: vec!["4 servers share a link of 20 GiB/s.".to_owned()],
+        machine: Config::default(),
         loads: vec![Load {
             workload: "zipf".to_owned(),
             notes: vec!["Made from the seeds.".to_owned()],
@@ -151,5 +152,9 @@ fn a_report_of_nothing_has_every_form() {
         outcomes: Vec::new(),
     }]);
     assert!(none.page("").contains("lru"));
-    assert!(BlockReport::default().text().contains("no time, no prefixes, no bytes"));
+    assert!(
+        BlockReport::default()
+            .text()
+            .contains("no time, no prefixes, no bytes")
+    );
 }

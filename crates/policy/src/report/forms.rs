@@ -1,13 +1,13 @@
 //! A report as text, as JSON and as one page.
 
-use super::{LIMITS, PERCENTILES, Report};
+use super::{LIMITS, PERCENTILES, Report, machine};
 use moonquake_figures::{Origin, Page, Simulated};
 use serde_json::{Value, json};
 
 impl Report {
     /// For a terminal.
     pub fn text(&self) -> String {
-        let mut text = paragraph(&self.machine.join(" "));
+        let mut text = paragraph(&machine::sentences(&self.machine).join(" "));
         for load in &self.loads {
             for table in load.tables() {
                 text.push('\n');
@@ -39,7 +39,7 @@ impl Report {
             .collect();
         json!({
             "schema": 1,
-            "machine": self.machine,
+            "machine": machine::json(&self.machine),
             "workloads": notes,
             "results": self.results().json(),
             "runs": self.runs().json(),
@@ -53,9 +53,7 @@ impl Report {
     pub fn page(&self, command: &str) -> String {
         let mut page = Page::new("Cache policies compared");
         page.findings(&self.findings());
-        for sentence in &self.machine {
-            page.text(sentence);
-        }
+        page.text(&machine::sentences(&self.machine).join(" "));
         page.command(command);
         for load in &self.loads {
             page.heading(&load.workload);

@@ -4,6 +4,7 @@ mod blocks;
 mod charts;
 mod findings;
 mod forms;
+mod machine;
 mod measure;
 mod spread;
 mod tables;
@@ -13,6 +14,7 @@ pub use measure::{MEASURES, Measure, nearest_rank};
 pub use spread::Spread;
 
 use crate::Outcome;
+use crate::sim::Config;
 
 /// The runs of one policy with one decision under one workload, one for each seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +41,8 @@ pub struct Load {
 /// What was asked for, and what came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The machine that was simulated, a sentence each.
-    pub machine: Vec<String>,
+    /// The machine that was simulated. Its decision is not told: each case has its own.
+    pub machine: Config,
     /// In the order in which they are shown.
     pub loads: Vec<Load>,
 }
