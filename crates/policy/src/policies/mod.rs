@@ -1,5 +1,23 @@
 //! The policies, one a file, behind one trait.
 
+mod belady;
+mod fifo;
+mod kind;
+mod lru;
+mod queue;
+mod sieve;
+mod sketch;
+mod time_saved;
+mod tinylfu;
+
+pub use belady::Belady;
+pub use fifo::Fifo;
+pub use kind::Kind;
+pub use lru::Lru;
+pub use sieve::Sieve;
+pub use time_saved::TimeSaved;
+pub use tinylfu::TinyLfu;
+
 /// A block of a prefix, by its dense number: traces and workloads number what they name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block(pub u32);
@@ -31,9 +49,10 @@ pub struct Use {
 ///
 /// The cache is demand-filled: `evict` is called before `insert` while it is full, so that no policy can turn a block away.
 ///
-/// **Blocks that may not go.** `evict` takes the first block of the policy's order that `may` go. A policy need not ask again
-/// about a block that it was refused until [`Policy::release`] names it, so a long run of refused blocks at the old end of an
-/// order is walked once and not at every eviction. When no other block may go, it asks again about all of them.
+/// **Blocks that may not go.** `evict` takes the first block of the policy's order that `may` go. A block that was refused is
+/// out of the question until [`Policy::release`] names it or it is used again, so whoever refuses a block must release it once
+/// the reason is gone. In return a long run of refused blocks at the old end of an order is walked once and not at every
+/// eviction. A released block stands where it stood before.
 pub trait Policy {
     /// Its name, as on the command line.
     const NAME: &'static str;
