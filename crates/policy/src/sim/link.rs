@@ -67,6 +67,12 @@ impl Link {
         }
     }
 
+    /// The instant until which it worked.
+    #[cfg(test)]
+    pub(super) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
     /// Time during which something moved.
     pub(super) fn busy_ns(&self) -> u64 {
         self.busy_ns

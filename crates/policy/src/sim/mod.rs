@@ -18,17 +18,24 @@ mod config;
 mod engine;
 mod error;
 mod future;
+mod hurt;
 mod job;
 mod link;
 mod observer;
 mod ready;
 mod saved;
+mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub use config::{Capacity, Config, Decision, Discipline, Prefill, Queue, SECOND_NS, Twins, Writes};
 pub use error::SimError;
+pub use hurt::{HitsHurt, where_hits_hurt};
 pub use observer::{Observer, Seen, Story};
+pub use sweep::{Load, sweep};
 
-use crate::{Outcome, Policy, Trace};
+use crate::policies::Kind;
+use crate::{Outcome, Policy, Trace, with_policy};
 
 /// Runs a trace to the end. Names and seed of the outcome are for the caller to fill in, but for the policy's.
 ///
@@ -52,4 +59,13 @@ pub fn run_seen<P: Policy, O: Observer>(
 ) -> Result<Outcome, SimError> {
     check::check(trace, config)?;
     Ok(engine::Engine::<P, O>::new(trace, config, observer)?.run())
+}
+
+/// As [`run`], for a policy that is known by its kind.
+///
+/// # Errors
+///
+/// As for [`run`].
+pub fn run_kind(kind: Kind, trace: &Trace, config: &Config) -> Result<Outcome, SimError> {
+    with_policy!(kind, P => run::<P>(trace, config))
 }

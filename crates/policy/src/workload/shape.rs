@@ -38,7 +38,7 @@ impl Workload {
             prefixes: 2_000,
             prefix_tokens: 8_192,
             suffix_tokens: 1_024,
-            gap_ns: 150_000_000,
+            gap_ns: 140_000_000,
             zipf_exponent_milli: 900,
             burst_requests: 8,
             burst_gap_ns: 5_000_000,
@@ -51,7 +51,10 @@ impl Workload {
                 ..shape
             },
             Workload::Zipf => shape,
-            Workload::Burst => shape,
+            Workload::Burst => Shape {
+                gap_ns: 60_000_000,
+                ..shape
+            },
             Workload::Switch => shape,
         }
     }
