@@ -126,9 +126,9 @@ impl Pen {
         format!(
             "<svg class=\"chart\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-             <title>{} ({origin})</title>\n{}",
+             <title>{} ({origin})</title>\n<g font-family=\"sans-serif\" font-size=\"{LETTER}\">\n{}",
             escaped(&plain(title)),
-            thrifty(body)
+            thrifty(body).replace("</svg>", "</g></svg>")
         )
     }
 }
@@ -197,6 +197,8 @@ fn thrifty(body: &str) -> String {
         " stroke=\"none\"",
         " stroke-width=\"1\"",
         " text-anchor=\"start\"",
+        " font-family=\"sans-serif\"",
+        " font-size=\"14\"",
     ] {
         text = text.replace(nothing, "");
     }

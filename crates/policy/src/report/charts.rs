@@ -18,7 +18,15 @@ impl Load {
             self.bars("ttft_p99", "time to first token, P99", P99),
             self.bars("fetched", "bytes fetched", FETCHED),
         ];
-        charts.extend(self.decisions().into_iter().map(|decision| self.curve(decision)));
+        let mut curves: Vec<Chart<Simulated>> = Vec::new();
+        for decision in self.decisions() {
+            let curve = self.curve(decision);
+            match curves.iter_mut().find(|other| other.series == curve.series) {
+                Some(same) => same.notes.push(format!("The same with {decision}.")),
+                None => curves.push(curve),
+            }
+        }
+        charts.extend(curves);
         charts
     }
 

@@ -23,7 +23,8 @@ use values::{DECISIONS, Format};
 /// Compares.
 pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     refuse::refuse(args)?;
-    let loads = load::loads(args)?;
+    let seeds = seeds(args)?;
+    let loads = load::loads(args, &seeds)?;
     let command = command();
     if args.blocks_only {
         let report = blocks(args, &loads)?;
@@ -31,10 +32,21 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
         show(args, out, || report.text(), || report.json());
         return write(args, || report.page(&command), svg);
     }
-    let report = simulated(args, &loads)?;
+    let report = simulated(args, &loads, &seeds)?;
     let svg = || report.loads.first().map(|load| load.goodput().svg());
     show(args, out, || report.text(), || report.json());
     write(args, || report.page(&command), svg)
+}
+
+fn seeds(args: &Args) -> Result<Vec<u64>, CliError> {
+    let first = args.seed.unwrap_or(1);
+    match first.checked_add(args.seeds.unwrap_or(1) - 1) {
+        Some(last) => Ok((first..=last).collect()),
+        None => Err(CliError::Flags {
+            what: format!("--seeds counts up from --seed {first}, past the largest number"),
+            help: "give a smaller --seed".to_owned(),
+        }),
+    }
 }
 
 fn kinds(args: &Args) -> Vec<Kind> {
@@ -62,8 +74,10 @@ fn blocks(args: &Args, loads: &[Load]) -> Result<BlockReport, CliError> {
     }
     let mut report = BlockReport::default();
     for load in loads {
-        let trace = load.make(args.seed.unwrap_or(1)).map_err(load::simulation)?;
-        let (references, blocks) = (&trace.references, trace.blocks());
+        let read = load
+            .references(args.seed.unwrap_or(1))
+            .map_err(|error| load::simulation(&error))?;
+        let (references, blocks) = (&read.references, read.blocks);
         let row = |policy: &str, capacity_blocks, hits: flat::Hits| BlockHits {
             workload: load.name.clone(),
             policy: policy.to_owned(),
@@ -81,7 +95,7 @@ fn blocks(args: &Args, loads: &[Load]) -> Result<BlockReport, CliError> {
         }
         let hits = flat::infinite(references, blocks);
         report.rows.push(row("infinite", None, hits));
-        report.notes.extend(trace.notes.iter().cloned());
+        report.notes.extend(read.notes.iter().cloned());
     }
     Ok(report)
 }
@@ -118,16 +132,8 @@ fn decisions(args: &Args) -> Vec<Decision> {
     }
 }
 
-fn simulated(args: &Args, loads: &[Load]) -> Result<Report, CliError> {
+fn simulated(args: &Args, loads: &[Load], seeds: &[u64]) -> Result<Report, CliError> {
     let machine = config(args);
-    let first = args.seed.unwrap_or(1);
-    let Some(last) = first.checked_add(args.seeds.unwrap_or(1) - 1) else {
-        return Err(CliError::Flags {
-            what: format!("--seeds counts up from --seed {first}, past the largest number"),
-            help: "give a smaller --seed".to_owned(),
-        });
-    };
-    let seeds: Vec<u64> = (first..=last).collect();
     let mut runs = Vec::new();
     for kind in kinds(args) {
         for decision in decisions(args) {
@@ -146,16 +152,16 @@ fn simulated(args: &Args, loads: &[Load]) -> Result<Report, CliError> {
         loads: Vec::new(),
     };
     for load in loads {
-        let make = |seed| load.make(seed);
+        let make = |seed| load.make(seed, seeds);
         let named = sim::Load {
             name: &load.name,
             make: &make,
         };
-        let outcomes = sim::sweep(&named, &runs, &seeds, threads).map_err(load::simulation)?;
+        let outcomes = sim::sweep(&named, &runs, seeds, threads).map_err(|error| load::simulation(&error))?;
         let cases = runs.iter().zip(outcomes.chunks(seeds.len()));
         report.loads.push(report::Load {
             workload: load.name.clone(),
-            notes: load.notes(&seeds),
+            notes: load.notes(seeds),
             cases: cases
                 .map(|((kind, config), outcomes)| case(*kind, config.decision, outcomes))
                 .collect(),
