@@ -3,7 +3,7 @@
 
 use crate::draw::{Width, dark, inline};
 use crate::table::plain;
-use crate::{Cell, Chart, Origin, Table};
+use crate::{Chart, Origin, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
@@ -15,6 +15,9 @@ pub struct Page {
     parts: Vec<Markup>,
     /// Charts that follow each other share a row where there is room.
     charts: Vec<Markup>,
+    /// How many tables there are, and the rules of style for the columns of each: said once, and not in each cell.
+    tables: usize,
+    rules: String,
 }
 
 impl Page {
@@ -24,6 +27,8 @@ impl Page {
             title: title.into(),
             parts: Vec::new(),
             charts: Vec::new(),
+            tables: 0,
+            rules: String::new(),
         }
     }
 
@@ -51,23 +56,19 @@ impl Page {
 
     /// A table.
     pub fn table<O: Origin>(&mut self, table: &Table<O>) {
-        let head: Vec<bool> = (0..table.columns.len())
-            .map(|column| table.is_of_numbers(column))
-            .collect();
+        let id = format!("t{}", self.tables);
+        self.tables += 1;
+        self.rules.push_str(&rules(&id, table));
         self.part(html! {
             section.card {
                 h3 { (plain(&table.title)) " " (origin::<O>()) }
                 div.scroll {
-                    table {
-                        thead { tr { @for (column, number) in table.columns.iter().zip(&head) {
-                            th scope="col" class=[number.then_some("n")] { (plain(&column.title)) }
+                    table id=(id) {
+                        thead { tr { @for column in &table.columns {
+                            th scope="col" { (plain(&column.title)) }
                         } } }
                         tbody { @for row in &table.rows {
-                            tr { @for (column, cell) in table.columns.iter().zip(row) {
-                                td class=[(!matches!(cell, Cell::Text(_))).then_some("n")] data-h=(plain(&column.title)) {
-                                    (plain(&cell.words()))
-                                }
-                            } }
+                            tr { @for cell in row { td { (plain(&cell.words())) } } }
                         } }
                     }
                 }
@@ -106,7 +107,7 @@ impl Page {
     /// The page as a file.
     pub fn html(mut self) -> String {
         self.end_charts();
-        let style = format!("{STYLE}{}", dark("svg.chart "));
+        let style = format!("{STYLE}{}{}", dark("svg.chart "), self.rules);
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -128,6 +129,34 @@ impl Page {
         text.push('\n');
         text
     }
+}
+
+/// Columns of numbers stand to the right; on a phone each cell says its column.
+fn rules<O: Origin>(id: &str, table: &Table<O>) -> String {
+    let mut rules = String::new();
+    for (place, column) in table.columns.iter().enumerate() {
+        let child = place + 1;
+        if table.is_of_numbers(place) {
+            rules.push_str(&format!("#{id} tr>:nth-child({child}){{text-align:right}}"));
+        }
+        if place > 0 {
+            let title = in_style(&plain(&column.title));
+            rules.push_str(&format!(
+                "@media screen and (max-width:640px){{#{id} td:nth-child({child})::before{{content:\"{title}\"}}}}"
+            ));
+        }
+    }
+    rules
+}
+
+/// A text inside quotes of a style sheet inside a page: whatever could end either is told by its number.
+fn in_style(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '"' | '\\' | '<' | '>' | '&' => format!("\\{:x} ", u32::from(c)),
+            c => c.to_string(),
+        })
+        .collect()
 }
 
 fn origin<O: Origin>() -> Markup {

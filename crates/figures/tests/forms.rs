@@ -165,3 +165,17 @@ fn a_page_fetches_nothing_and_names_the_origin_of_each_part() {
     }
     insta::assert_snapshot!("page", html);
 }
+
+#[test]
+fn a_title_cannot_leave_the_style_sheet_of_a_page() {
+    let title = "a\"}</style><script>";
+    let mut table = Table::<Computed>::new("t", title)
+        .column("a", "a")
+        .column("b", title);
+    table.row([Cell::Whole(1), Cell::Whole(2)]);
+    let mut page = Page::new(title);
+    page.table(&table);
+    let html = page.html();
+    assert_eq!(html.matches("</style>").count(), 1);
+    assert!(!html.contains("<script>"));
+}

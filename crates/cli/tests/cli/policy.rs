@@ -67,6 +67,53 @@ fn cli_policy_is_the_same_to_the_byte_on_one_thread_and_on_two() {
 }
 
 #[test]
+fn cli_policy_finds_where_more_hits_are_worse() {
+    let place = Place::new();
+    let said = place
+        .moonquake(&[
+            "policy",
+            "--requests",
+            "100",
+            "--policy",
+            "lru",
+            "--html",
+            "a.html",
+        ])
+        .exits(0);
+    for load in ["scan", "zipf", "burst", "switch", "slow-link"] {
+        assert!(
+            said.out
+                .contains(&format!("{load}: what requests got (simulated)")),
+            "{load}"
+        );
+    }
+    let text = said.out.replace('\n', " ");
+    assert!(text.contains("slow-link: a higher hit rate with"), "{text}");
+    assert!(text.contains("lru, 30000 blocks with fetch"), "{text}");
+    assert!(text.contains("lru, 500 blocks with fetch"), "{text}");
+    let page = std::fs::read_to_string(place.path().join("a.html")).unwrap();
+    assert!(page.contains("slow-link: a higher hit rate with"));
+    // A slow link does the same to any load.
+    let slow = [
+        "policy",
+        "--workload",
+        "zipf",
+        "--policy",
+        "lru",
+        "--bandwidth",
+        "512MiB/s",
+        "--requests",
+        "600",
+    ];
+    let text = place.moonquake(&slow).exits(0).out.replace('\n', " ");
+    assert!(text.contains("zipf: a higher hit rate with"), "{text}");
+    assert!(
+        text.contains("lru with fetch:") && text.contains("lru with faster:"),
+        "{text}"
+    );
+}
+
+#[test]
 fn cli_policy_json_carries_units_and_keeps_its_sums() {
     let said = Place::new()
         .moonquake(&with(&SMALL, &["--seeds", "2", "--format", "json"]))
@@ -154,12 +201,24 @@ fn cli_policy_counts_flattened_blocks() {
 #[test]
 fn cli_policy_says_what_became_of_ticks() {
     let place = Place::new();
-    place.file("scan.jsonl", scan(10, 3));
-    let trace = ["policy", "--trace", "scan.jsonl", "--policy", "lru"];
-    for ticks in ["raw", "spread"] {
-        let text = place.moonquake(&with(&trace, &["--ticks", ticks])).exits(0).out;
-        assert!(text.to_lowercase().contains("tick"), "{text}");
+    let mut batched = String::new();
+    for number in 0..40 {
+        let time = number / 8 * 3_000;
+        writeln!(
+            batched,
+            "{{\"timestamp\": {time}, \"input_length\": 512, \"output_length\": 1, \"hash_ids\": [{number}]}}"
+        )
+        .unwrap();
     }
+    place.file("t.jsonl", batched);
+    let trace = ["policy", "--trace", "t.jsonl", "--policy", "lru"];
+    let of = |more: &[&str]| place.moonquake(&with(&trace, more)).exits(0);
+    let raw = of(&["--ticks", "raw"]).says("arrive at once").out;
+    assert_eq!(of(&[]).out, raw);
+    of(&["--ticks", "spread"]).says("at random times from seed 1");
+    of(&["--ticks", "spread", "--seed", "7", "--seeds", "3"])
+        .says("at random times from seed 7")
+        .says("each of seeds 7 to 9");
 }
 
 #[test]

@@ -11,6 +11,9 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, TextStyl
 
 /// Height of letters, in pixels.
 const LETTER: i32 = 14;
+/// From the middle of letters down to the line on which they stand. Not every reader knows the unit that the backend would
+/// say this in.
+const BELOW: i32 = 5;
 /// Space that a line of letters takes.
 pub(crate) const ROW: i32 = 20;
 
@@ -126,7 +129,7 @@ impl Pen {
         format!(
             "<svg class=\"chart\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-             <title>{} ({origin})</title>\n<g font-family=\"sans-serif\" font-size=\"{LETTER}\">\n{}",
+             <title>{} ({origin})</title>\n<g font-family=\"sans-serif\" font-size=\"{LETTER}\" fill=\"#1C2126\">\n{}",
             escaped(&plain(title)),
             thrifty(body).replace("</svg>", "</g></svg>")
         )
@@ -155,7 +158,7 @@ fn draw(area: &Area<'_>, item: Item) {
             let style = TextStyle::from(font)
                 .color(&colour)
                 .pos(Pos::new(across, VPos::Center));
-            area.draw(&Text::new(plain(&text), at, style))
+            area.draw(&Text::new(plain(&text), (at.0, at.1 + BELOW), style))
         }
     };
 }
@@ -199,6 +202,8 @@ fn thrifty(body: &str) -> String {
         " text-anchor=\"start\"",
         " font-family=\"sans-serif\"",
         " font-size=\"14\"",
+        " fill=\"#1C2126\"",
+        " dy=\"0.5ex\"",
     ] {
         text = text.replace(nothing, "");
     }

@@ -6,6 +6,7 @@ mod findings;
 mod forms;
 mod machine;
 mod measure;
+mod slow_link;
 mod spread;
 mod tables;
 

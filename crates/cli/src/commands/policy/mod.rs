@@ -167,6 +167,13 @@ fn simulated(args: &Args, loads: &[Load], seeds: &[u64]) -> Result<Report, CliEr
                 .collect(),
         });
     }
+    if args.trace.is_none() && args.workload.is_empty() {
+        // The case that is known to hurt is shown beside the loads.
+        let known = report::Load::slow_link(seeds, threads);
+        report
+            .loads
+            .push(known.map_err(|error| load::simulation(&error))?);
+    }
     Ok(report)
 }
 
