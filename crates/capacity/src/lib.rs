@@ -2,3 +2,7 @@
 //!
 //! Everything is whole numbers with checked arithmetic; a result that does not fit, or an input that the formula does not
 //! cover, is an error and never an approximation.
+
+mod chart;
+
+pub use chart::bytes_over_tokens;

@@ -101,7 +101,9 @@ fn cli_policy_finds_where_more_hits_are_worse() {
         "--policy",
         "lru",
         "--bandwidth",
-        "512MiB/s",
+        "1GiB/s",
+        "--gap",
+        "400ms",
         "--requests",
         "600",
     ];

@@ -7,7 +7,7 @@ use crate::chart::Mark;
 use crate::{Chart, Origin, Point};
 
 /// Lines with more points than this have marks at some of them only.
-const MARKED: usize = 12;
+const MARKED: usize = 6;
 
 /// A rectangle that is taken: left, top, right, bottom.
 type Taken = (i32, i32, i32, i32);
@@ -48,8 +48,15 @@ pub(crate) fn draw<O: Origin>(pen: &mut Pen, chart: &Chart<O>) {
             pen.shape(number, *place, colour);
         }
     }
+    let mut said: Vec<(&str, (i32, i32))> = Vec::new();
     for point in points() {
-        label(pen, &frame, point, &mut taken);
+        let place = frame.place(point.x, point.y);
+        let words = point.label.as_deref().unwrap_or("");
+        // The same words at the same place are said once.
+        if !said.contains(&(words, place)) {
+            said.push((words, place));
+            label(pen, &frame, point, &mut taken);
+        }
     }
 }
 
@@ -69,7 +76,7 @@ fn label(pen: &mut Pen, frame: &Frame, point: &Point, taken: &mut Vec<Taken>) {
         let is_inside = room.0 >= frame.left
             && room.2 <= frame.right + 20
             && room.1 >= frame.top - 8
-            && room.3 <= frame.bottom;
+            && room.3 <= frame.bottom + 8;
         if is_inside && !taken.iter().any(|other| overlap(room, *other)) {
             pen.word(words, at, side, INK.light());
             taken.push(room);

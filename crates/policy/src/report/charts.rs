@@ -5,19 +5,21 @@ use super::{Case, Load, Measure, nearest_rank};
 use moonquake_figures::{Axis, Chart, Point, Scale, Simulated, Unit};
 
 /// At which percentiles a curve of times has points.
-const CURVE: [u64; 23] = [
-    1, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 97, 99, 100,
-];
+const CURVE: [u64; 15] = [1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 97, 99, 100];
 
 impl Load {
-    /// All of them, the one of goodput over hit rate first.
+    /// One for each figure that matters, that of goodput over hit rate first.
     pub fn charts(&self) -> Vec<Chart<Simulated>> {
-        let mut charts = vec![
+        vec![
             self.goodput(),
             self.bars("hit_rate", "tokens hit", HIT_RATE),
             self.bars("ttft_p99", "time to first token, P99", P99),
             self.bars("fetched", "bytes fetched", FETCHED),
-        ];
+        ]
+    }
+
+    /// Shares of requests over their times to first token, a chart for each decision that makes a difference.
+    pub fn curves(&self) -> Vec<Chart<Simulated>> {
         let mut curves: Vec<Chart<Simulated>> = Vec::new();
         for decision in self.decisions() {
             let curve = self.curve(decision);
@@ -26,15 +28,14 @@ impl Load {
                 None => curves.push(curve),
             }
         }
-        charts.extend(curves);
-        charts
+        curves
     }
 
     /// Goodput over hit rate: where the two part, a point lies right and low.
     pub fn goodput(&self) -> Chart<Simulated> {
         let title = format!("{}: goodput over hit rate", self.workload);
-        let across = Axis::new("tokens hit", Unit::Ppm).scale(Scale::Close);
-        let up = Axis::new("requests/s within the SLO", Unit::Milli).scale(Scale::Close);
+        let across = Axis::new("tokens hit", Unit::Ppm);
+        let up = Axis::new("requests/s within the SLO", Unit::Milli);
         let mut chart = Chart::points("goodput", &title, across, up);
         for decision in self.decisions() {
             let cases = self.cases.iter().filter(|case| case.decision == decision);

@@ -4,6 +4,9 @@ use super::{LIMITS, PERCENTILES, Report, machine};
 use moonquake_figures::{Origin, Page, Simulated};
 use serde_json::{Value, json};
 
+/// A page with curves is at most that long.
+const MOST_BYTES: usize = 300_000;
+
 impl Report {
     /// For a terminal.
     pub fn text(&self) -> String {
@@ -50,7 +53,17 @@ impl Report {
     }
 
     /// One page that fetches nothing. The command is the one that makes it again.
+    ///
+    /// It stays small enough to be sent around: a page of more than 300 kB is made without the curves of times.
     pub fn page(&self, command: &str) -> String {
+        let whole = self.page_with(command, true);
+        match whole.len() > MOST_BYTES {
+            true => self.page_with(command, false),
+            false => whole,
+        }
+    }
+
+    fn page_with(&self, command: &str, has_curves: bool) -> String {
         let mut page = Page::new("Cache policies compared");
         page.findings(&self.findings());
         page.text(&machine::sentences(&self.machine).join(" "));
@@ -63,12 +76,20 @@ impl Report {
             for chart in load.charts() {
                 page.chart(&chart);
             }
+            for chart in load.curves().iter().filter(|_| has_curves) {
+                page.chart(chart);
+            }
             for table in load.tables() {
                 page.table(&table);
             }
         }
         page.heading("How to read it");
         page.text(PERCENTILES);
+        if !has_curves {
+            page.text(
+                "Curves of the time to first token are left out, to keep this page small: name fewer loads.",
+            );
+        }
         page.text(LIMITS);
         page.html()
     }
