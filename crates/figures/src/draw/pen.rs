@@ -193,7 +193,14 @@ fn shape(
 fn thrifty(body: &str) -> String {
     let mut text = String::new();
     for line in body.split_inclusive('\n').filter(|line| *line != "\n") {
-        text.push_str(line);
+        // Two points have nothing between them to fill.
+        match line.strip_prefix("<polyline fill=\"none\"") {
+            Some(rest) if line.matches(',').count() == 2 => {
+                text.push_str("<polyline");
+                text.push_str(rest);
+            }
+            _ => text.push_str(line),
+        }
     }
     for nothing in [
         " opacity=\"1\"",
@@ -207,7 +214,8 @@ fn thrifty(body: &str) -> String {
     ] {
         text = text.replace(nothing, "");
     }
-    text.replace(">\n", ">")
+    text.replace(" \"/>", "\"/>")
+        .replace(">\n", ">")
         .replace("</text>", "</text>\n")
         .replace("/>", "/>\n")
 }
