@@ -51,7 +51,11 @@ impl Workload {
                 ..shape
             },
             Workload::Zipf => shape,
-            Workload::Burst => Shape { gap_ns: 60_000_000, burst_requests: 5, ..shape },
+            Workload::Burst => Shape {
+                gap_ns: 60_000_000,
+                burst_requests: 5,
+                ..shape
+            },
             Workload::Switch => shape,
         }
     }

@@ -126,11 +126,20 @@ fn the_default_loads_keep_the_servers_busy_but_not_more() {
             let trace = workload.generate(seed, &workload.shape()).unwrap();
             let lru = run_kind(Kind::Lru, &trace, &Config::default()).unwrap();
             let permille = lru.servers_busy_ns * 1_000 / (lru.span_ns * lru.servers);
-            println!("{} {seed}: {permille} permille busy, queue {}", workload.name(), lru.queue_max);
+            println!(
+                "{} {seed}: {permille} permille busy, queue {}",
+                workload.name(),
+                lru.queue_max
+            );
             assert!((600..=950).contains(&permille), "{}: {permille}", workload.name());
             assert!(lru.queue_max > 1 && lru.link_busy_ns < lru.span_ns * 9 / 10);
             all += permille;
         }
-        assert!((700..=900).contains(&(all / 8)), "{}: {}", workload.name(), all / 8);
+        assert!(
+            (700..=900).contains(&(all / 8)),
+            "{}: {}",
+            workload.name(),
+            all / 8
+        );
     }
 }
