@@ -10,6 +10,11 @@ mod sketch;
 mod time_saved;
 mod tinylfu;
 
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod tests;
+
 pub use belady::Belady;
 pub use fifo::Fifo;
 pub use kind::Kind;

@@ -1,5 +1,18 @@
 //! Requests and the blocks that their prompts are made of, from a trace file or from a generator.
 
+mod builder;
+mod csv;
+mod error;
+mod intern;
+mod jsonl;
+mod read;
+mod ticks;
+
+pub use builder::TraceBuilder;
+pub use error::{Flaw, TraceError};
+pub use read::{Reading, References, parse, parse_references, read, read_references};
+pub use ticks::Ticks;
+
 use crate::Block;
 
 /// One request.

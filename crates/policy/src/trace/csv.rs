@@ -1,0 +1,175 @@
+//! Flattened references as a table: one block id a line, or columns with a header, as cache simulators read it.
+//!
+//! With a header, the column of ids is called `obj_id` (or `object_id`, `id`, `key`, `block`, `hash_id`); `time` (or
+//! `timestamp`) may not go back; `obj_size` (or `size`) must be the same in all rows; other columns are passed over. Ids are
+//! whole numbers of 64 bits if all of them are, else text. A field may stand in quotes, but has no comma.
+
+use super::intern::{Ids, Names};
+use super::{Flaw, References, read};
+use crate::Block;
+
+const ID: &[&str] = &["obj_id", "object_id", "id", "key", "block", "hash_id"];
+const TIME: &[&str] = &["time", "timestamp"];
+const SIZE: &[&str] = &["obj_size", "object_size", "size"];
+
+/// Reads the lines.
+pub(super) fn parse(text: &str) -> Result<References, (u64, Flaw)> {
+    let table = Table::of(text).map_err(|flaw| (1, flaw))?;
+    let mut numbers = Ids::new(text.len());
+    let mut numeric = |id: &str| match id.parse::<u64>() {
+        Ok(number) if !id.starts_with('+') => Ok(numbers.number(number).ok_or(Flaw::TooMany)?),
+        _ => Err(Stop::Text),
+    };
+    match table.rows(text, &mut numeric) {
+        Err((_, Stop::Text)) => {
+            let mut names = Names::new();
+            let mut text_id = |id| Ok(names.number(id).ok_or(Flaw::TooMany)?);
+            table.rows(text, &mut text_id)
+        }
+        other => other,
+    }
+    .map_err(|(line, stop)| match stop {
+        Stop::Flaw(flaw) => (line, flaw),
+        Stop::Text => (line, Flaw::NoId),
+    })
+}
+
+/// Why reading of rows ended early.
+enum Stop {
+    Flaw(Flaw),
+    /// An id is no number: ids are text.
+    Text,
+}
+
+impl From<Flaw> for Stop {
+    fn from(flaw: Flaw) -> Stop {
+        Stop::Flaw(flaw)
+    }
+}
+
+/// Which column is what.
+struct Table {
+    header: bool,
+    columns: usize,
+    id: usize,
+    time: Option<usize>,
+    size: Option<usize>,
+}
+
+impl Table {
+    fn of(text: &str) -> Result<Table, Flaw> {
+        let first = read::lines(text).next().unwrap_or_default();
+        let names: Vec<String> = first
+            .split(',')
+            .map(|name| bare(name).to_ascii_lowercase())
+            .collect();
+        let find = |known: &[&str]| names.iter().position(|name| known.contains(&name.as_str()));
+        match (find(ID), names.len()) {
+            (Some(id), columns) => Ok(Table {
+                header: true,
+                columns,
+                id,
+                time: find(TIME),
+                size: find(SIZE),
+            }),
+            (None, 1) => Ok(Table {
+                header: false,
+                columns: 1,
+                id: 0,
+                time: None,
+                size: None,
+            }),
+            (None, _) => Err(Flaw::NoIdColumn),
+        }
+    }
+
+    fn rows<'a>(
+        &self,
+        text: &'a str,
+        number: &mut impl FnMut(&'a str) -> Result<(Block, bool), Stop>,
+    ) -> Result<References, (u64, Stop)> {
+        let mut read = References::default();
+        let (mut time, mut size) = ("", "");
+        for (line, at) in read::lines(text).zip(1u64..).skip(usize::from(self.header)) {
+            let flaw = |flaw| (at, Stop::Flaw(flaw));
+            if line.trim_ascii().is_empty() {
+                return Err(flaw(Flaw::Blank));
+            }
+            let mut id = line;
+            if self.columns > 1 {
+                id = self.row(line, &mut time, &mut size).map_err(flaw)?;
+            }
+            let id = bare(id);
+            if id.is_empty() {
+                return Err(flaw(Flaw::NoId));
+            }
+            if self.columns == 1 && id.contains(',') {
+                return Err(flaw(Flaw::Fields {
+                    found: id.split(',').count(),
+                    wanted: 1,
+                }));
+            }
+            let (block, new) = number(id).map_err(|stop| (at, stop))?;
+            read.blocks += usize::from(new);
+            read.references.push(block);
+        }
+        Ok(read)
+    }
+
+    /// The id of a row; its time and its size are checked against those of the rows before.
+    fn row<'a>(&self, line: &'a str, time: &mut &'a str, size: &mut &'a str) -> Result<&'a str, Flaw> {
+        let (mut id, mut found) = ("", 0);
+        for (column, field) in line.split(',').enumerate() {
+            found = column + 1;
+            if column == self.id {
+                id = field;
+            } else if Some(column) == self.time {
+                let at = bare(field);
+                let Some(now) = parts(at) else {
+                    return Err(Flaw::Time { found: at.to_owned() });
+                };
+                if parts(time).is_some_and(|before| before > now) {
+                    return Err(Flaw::Backwards {
+                        before: time.to_string(),
+                        at: at.to_owned(),
+                    });
+                }
+                *time = at;
+            } else if Some(column) == self.size {
+                let bytes = bare(field);
+                if bytes.parse::<u64>().is_err() || (!size.is_empty() && *size != bytes) {
+                    let wanted = if size.is_empty() { "a whole number" } else { *size };
+                    return Err(Flaw::Size {
+                        found: bytes.to_owned(),
+                        wanted: wanted.to_owned(),
+                    });
+                }
+                *size = bytes;
+            }
+        }
+        match found == self.columns {
+            true => Ok(id),
+            false => Err(Flaw::Fields {
+                found,
+                wanted: self.columns,
+            }),
+        }
+    }
+}
+
+/// Without blanks and quotes around it.
+fn bare(field: &str) -> &str {
+    let field = field.trim_ascii();
+    let inner = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or(field)
+}
+
+/// A decimal number, to be compared: whole part, and fraction without zeros at its end (digits compare as text).
+fn parts(time: &str) -> Option<(u64, &str)> {
+    let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    Some((whole.parse().ok()?, fraction.trim_end_matches('0')))
+}
