@@ -168,7 +168,8 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         let at = asked.first as usize + place;
         let tokens = self.trace.tokens_at(asked, place as u32);
         Use {
-            seq: at as u64,
+            // Blocks of a request are told from the deepest to the first, and numbered in that order.
+            seq: u64::from(asked.first) + u64::from(asked.count) - 1 - place as u64,
             next: self.future.after(at, self.looked_up),
             saved_ns: self.saved.ns(place, tokens),
             bytes: tokens * self.config.bytes_per_token,
