@@ -343,10 +343,9 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
                 bytes += used.bytes;
             }
         }
-        for pinned in [tip, found.checked_sub(1).map(|at| chain[at])] {
-            if let Some(pinned) = pinned {
-                self.cache.unpin(pinned);
-            }
+        let before = found.checked_sub(1).map(|at| chain[at]);
+        for pinned in [tip, before].into_iter().flatten() {
+            self.cache.unpin(pinned);
         }
         self.outcome.stored_bytes += bytes;
         if self.config.writes == Writes::SameWay && bytes > 0 {
@@ -355,24 +354,26 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         }
     }
 
+    /// Tells an observer that audits what there is now.
     fn tell(&mut self) {
-        let requests = &self.trace.requests;
-        if O::AUDITS {
-            if let Some(wrong) = self.cache.audit() {
-                self.observer.wrong(&wrong);
-            }
-            let arrived = requests.partition_point(|request| request.arrival_ns <= self.now_ns);
-            self.observer.instant(&Seen {
-                now_ns: self.now_ns,
-                cached_blocks: self.cache.len() as u64,
-                capacity_blocks: self.capacity as u64,
-                waiting: self.ready.len() as u64,
-                computing: self.computing.len() as u64,
-                transfers: self.link.len() as u64,
-                inside: (arrived - self.ended) as u64,
-                link_busy_ns: self.link.busy_ns(),
-                link_moved_units: self.link.moved_units(),
-            });
+        if !O::AUDITS {
+            return;
         }
+        if let Some(wrong) = self.cache.audit() {
+            self.observer.wrong(&wrong);
+        }
+        let requests = &self.trace.requests;
+        let arrived = requests.partition_point(|request| request.arrival_ns <= self.now_ns);
+        self.observer.instant(&Seen {
+            now_ns: self.now_ns,
+            cached_blocks: self.cache.len() as u64,
+            capacity_blocks: self.capacity as u64,
+            waiting: self.ready.len() as u64,
+            computing: self.computing.len() as u64,
+            transfers: self.link.len() as u64,
+            inside: (arrived - self.ended) as u64,
+            link_busy_ns: self.link.busy_ns(),
+            link_moved_units: self.link.moved_units(),
+        });
     }
 }
