@@ -89,7 +89,7 @@ impl Table {
         number: &mut impl FnMut(&'a str) -> Result<(Block, bool), Stop>,
     ) -> Result<References, (u64, Stop)> {
         let mut read = References::default();
-        let (mut time, mut size) = ("", "");
+        let mut seen = Seen::default();
         for (line, at) in read::lines(text).zip(1u64..).skip(usize::from(self.header)) {
             let flaw = |flaw| (at, Stop::Flaw(flaw));
             if line.trim_ascii().is_empty() {
@@ -97,7 +97,7 @@ impl Table {
             }
             let mut id = line;
             if self.columns > 1 {
-                id = self.row(line, &mut time, &mut size).map_err(flaw)?;
+                id = self.row(line, &mut seen).map_err(flaw)?;
             }
             let id = bare(id);
             if id.is_empty() {
@@ -117,7 +117,7 @@ impl Table {
     }
 
     /// The id of a row; its time and its size are checked against those of the rows before.
-    fn row<'a>(&self, line: &'a str, time: &mut &'a str, size: &mut &'a str) -> Result<&'a str, Flaw> {
+    fn row<'a>(&self, line: &'a str, seen: &mut Seen<'a>) -> Result<&'a str, Flaw> {
         let (mut id, mut found) = ("", 0);
         for (column, field) in line.split(',').enumerate() {
             found = column + 1;
@@ -125,26 +125,32 @@ impl Table {
                 id = field;
             } else if Some(column) == self.time {
                 let at = bare(field);
-                let Some(now) = parts(at) else {
+                let Some(now) = Time::of(at) else {
                     return Err(Flaw::Time { found: at.to_owned() });
                 };
-                if parts(time).is_some_and(|before| before > now) {
+                if seen.time.parts > now.parts {
                     return Err(Flaw::Backwards {
-                        before: time.to_string(),
+                        before: seen.time.text.to_owned(),
                         at: at.to_owned(),
                     });
                 }
-                *time = at;
+                seen.time = now;
             } else if Some(column) == self.size {
                 let bytes = bare(field);
-                if bytes.parse::<u64>().is_err() || (!size.is_empty() && *size != bytes) {
-                    let wanted = if size.is_empty() { "a whole number" } else { *size };
+                if seen.size.is_empty() && bytes.parse::<u64>().is_ok() {
+                    seen.size = bytes;
+                }
+                if seen.size != bytes || bytes.is_empty() {
+                    let wanted = if seen.size.is_empty() {
+                        "a whole number"
+                    } else {
+                        seen.size
+                    };
                     return Err(Flaw::Size {
                         found: bytes.to_owned(),
                         wanted: wanted.to_owned(),
                     });
                 }
-                *size = bytes;
             }
         }
         match found == self.columns {
@@ -164,12 +170,31 @@ fn bare(field: &str) -> &str {
     inner.unwrap_or(field)
 }
 
-/// A decimal number, to be compared: whole part, and fraction without zeros at its end (digits compare as text).
-fn parts(time: &str) -> Option<(u64, &str)> {
-    let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return None;
+/// What rows are compared with: the last time, and the size of the first row.
+#[derive(Default)]
+struct Seen<'a> {
+    time: Time<'a>,
+    size: &'a str,
+}
+
+/// A decimal number: as it stands, and to be compared as whole part and fraction without zeros at its end.
+#[derive(Clone, Copy, Default)]
+struct Time<'a> {
+    text: &'a str,
+    parts: (u64, &'a str),
+}
+
+impl<'a> Time<'a> {
+    fn of(text: &'a str) -> Option<Time<'a>> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        if !whole.starts_with(|first: char| first.is_ascii_digit())
+            || !fraction.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return None;
+        }
+        Some(Time {
+            text,
+            parts: (whole.parse().ok()?, fraction.trim_end_matches('0')),
+        })
     }
-    Some((whole.parse().ok()?, fraction.trim_end_matches('0')))
 }
