@@ -339,9 +339,8 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         for place in (there..there + room).rev() {
             let used = self.used(request, place);
             let parent = place.checked_sub(1).map(|at| chain[at]);
-            if self.cache.insert(chain[place], parent, &used) {
-                bytes += used.bytes;
-            }
+            self.cache.insert(chain[place], parent, &used);
+            bytes += used.bytes;
         }
         let before = found.checked_sub(1).map(|at| chain[at]);
         for pinned in [tip, before].into_iter().flatten() {
