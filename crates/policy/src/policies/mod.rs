@@ -55,9 +55,9 @@ pub struct Use {
 /// The cache is demand-filled: `evict` is called before `insert` while it is full, so that no policy can turn a block away.
 ///
 /// **Blocks that may not go.** `evict` takes the first block of the policy's order that `may` go. A block that was refused is
-/// out of the question until [`Policy::release`] names it or it is used again, so whoever refuses a block must release it once
-/// the reason is gone. In return a long run of refused blocks at the old end of an order is walked once and not at every
-/// eviction. A released block stands where it stood before.
+/// out of the question until [`Policy::release`] names it (a use of it may bring it up sooner), so whoever refuses a block
+/// must release it once the reason is gone. In return a long run of refused blocks at the old end of an order is walked once
+/// and not at every eviction. A released block stands where it stood before.
 pub trait Policy {
     /// Its name, as on the command line.
     const NAME: &'static str;

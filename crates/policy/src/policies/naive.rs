@@ -146,7 +146,7 @@ impl Policy for TinyLfu {
             probation: Vec::new(),
             protected: Vec::new(),
             most_in_window: window,
-            most_in_protected: (capacity - window) / 5 * 4,
+            most_in_protected: (capacity - window) * 4 / 5,
             sketch: Sketch::new(capacity.min(blocks)),
         }
     }

@@ -3,6 +3,7 @@
 use super::{Block, Policy, Use};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 /// Fractions of a nanosecond per byte: 2^20 parts.
 const PARTS: u32 = 20;
@@ -112,14 +113,18 @@ impl Policy for TimeSaved {
 
     fn evict(&mut self, mut may: impl FnMut(Block) -> bool) -> Option<Block> {
         loop {
-            let Reverse((worth, seq, at)) = self.heap.pop()?;
+            let mut least = self.heap.peek_mut()?;
+            let Reverse((worth, seq, at)) = *least;
             let node = &mut self.nodes[at as usize];
-            if node.state != State::In || node.offered != seq {
+            let good = node.state == State::In && node.offered == seq;
+            if good && node.worth > (worth, seq) {
+                // It was used since; put in its place it sinks to where it belongs.
+                node.offered = node.worth.1;
+                *least = Reverse((node.worth.0, node.worth.1, at));
                 continue;
             }
-            if node.worth > (worth, seq) {
-                node.offered = node.worth.1;
-                self.heap.push(Reverse((node.worth.0, node.worth.1, at)));
+            PeekMut::pop(least);
+            if !good {
                 continue;
             }
             if may(Block(at)) {

@@ -6,8 +6,8 @@ use super::{Block, Policy, Use};
 
 /// Blocks of the cache for one of the window; at least one is the window's.
 const WINDOW_PART: usize = 100;
-/// How many fifths of the main part may be protected.
-const PROTECTED_FIFTHS: usize = 4;
+/// Blocks of the main part for one that only probation may have.
+const PROBATION_PART: usize = 5;
 
 /// Where a block is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,6 +92,7 @@ impl Policy for TinyLfu {
 
     fn new(capacity: usize, blocks: usize) -> TinyLfu {
         let window = (capacity / WINDOW_PART).max(1);
+        let main = capacity.saturating_sub(window);
         TinyLfu {
             parts: vec![Part::Out; blocks],
             window: Queue::new(blocks),
@@ -100,7 +101,7 @@ impl Policy for TinyLfu {
             in_window: 0,
             in_protected: 0,
             most_in_window: window,
-            most_in_protected: capacity.saturating_sub(window) / 5 * PROTECTED_FIFTHS,
+            most_in_protected: main - main.div_ceil(PROBATION_PART),
             sketch: Sketch::new(capacity.min(blocks)),
         }
     }

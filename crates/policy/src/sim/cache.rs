@@ -89,19 +89,17 @@ impl<P: Policy> Cache<P> {
         room.min(wanted)
     }
 
-    /// Puts a block in, behind its parent, where there is room. False if it is there already.
-    pub(super) fn insert(&mut self, block: Block, parent: Option<Block>, used: &Use) -> bool {
+    /// Puts a block in that is not there, behind its parent, where there is room.
+    pub(super) fn insert(&mut self, block: Block, parent: Option<Block>, used: &Use) {
         let at = block.index();
-        if std::mem::replace(&mut self.cached[at], true) {
-            return false;
-        }
+        debug_assert!(!self.cached[at] && self.len < self.capacity);
+        self.cached[at] = true;
         if let Some(parent) = parent {
             self.parent[at] = parent.0;
             self.children[parent.index()] += 1;
         }
         self.len += 1;
         self.policy.insert(block, used);
-        true
     }
 
     pub(super) fn len(&self) -> usize {

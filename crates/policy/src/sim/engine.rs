@@ -168,7 +168,8 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         let at = asked.first as usize + place;
         let tokens = self.trace.tokens_at(asked, place as u32);
         Use {
-            seq: at as u64,
+            // Blocks of a request are told from the deepest to the first, and numbered in that order.
+            seq: u64::from(asked.first) + u64::from(asked.count) - 1 - place as u64,
             next: self.future.after(at, self.looked_up),
             saved_ns: self.saved.ns(place, tokens),
             bytes: tokens * self.config.bytes_per_token,
@@ -338,14 +339,12 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         for place in (there..there + room).rev() {
             let used = self.used(request, place);
             let parent = place.checked_sub(1).map(|at| chain[at]);
-            if self.cache.insert(chain[place], parent, &used) {
-                bytes += used.bytes;
-            }
+            self.cache.insert(chain[place], parent, &used);
+            bytes += used.bytes;
         }
-        for pinned in [tip, found.checked_sub(1).map(|at| chain[at])] {
-            if let Some(pinned) = pinned {
-                self.cache.unpin(pinned);
-            }
+        let before = found.checked_sub(1).map(|at| chain[at]);
+        for pinned in [tip, before].into_iter().flatten() {
+            self.cache.unpin(pinned);
         }
         self.outcome.stored_bytes += bytes;
         if self.config.writes == Writes::SameWay && bytes > 0 {
@@ -354,24 +353,26 @@ impl<'a, P: Policy, O: Observer> Engine<'a, P, O> {
         }
     }
 
+    /// Tells an observer that audits what there is now.
     fn tell(&mut self) {
-        let requests = &self.trace.requests;
-        if O::AUDITS {
-            if let Some(wrong) = self.cache.audit() {
-                self.observer.wrong(&wrong);
-            }
-            let arrived = requests.partition_point(|request| request.arrival_ns <= self.now_ns);
-            self.observer.instant(&Seen {
-                now_ns: self.now_ns,
-                cached_blocks: self.cache.len() as u64,
-                capacity_blocks: self.capacity as u64,
-                waiting: self.ready.len() as u64,
-                computing: self.computing.len() as u64,
-                transfers: self.link.len() as u64,
-                inside: (arrived - self.ended) as u64,
-                link_busy_ns: self.link.busy_ns(),
-                link_moved_units: self.link.moved_units(),
-            });
+        if !O::AUDITS {
+            return;
         }
+        if let Some(wrong) = self.cache.audit() {
+            self.observer.wrong(&wrong);
+        }
+        let requests = &self.trace.requests;
+        let arrived = requests.partition_point(|request| request.arrival_ns <= self.now_ns);
+        self.observer.instant(&Seen {
+            now_ns: self.now_ns,
+            cached_blocks: self.cache.len() as u64,
+            capacity_blocks: self.capacity as u64,
+            waiting: self.ready.len() as u64,
+            computing: self.computing.len() as u64,
+            transfers: self.link.len() as u64,
+            inside: (arrived - self.ended) as u64,
+            link_busy_ns: self.link.busy_ns(),
+            link_moved_units: self.link.moved_units(),
+        });
     }
 }

@@ -1,5 +1,7 @@
 //! What a simulation refuses.
 
+use crate::trace::TraceError;
+
 /// Why a run was refused before its first event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
@@ -90,6 +92,9 @@ pub enum SimError {
         /// Of [`Shape`](crate::workload::Shape).
         field: &'static str,
     },
+    /// Requests that make no trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// Requests with the future behind them.
     #[error(
         "request {request} (counted from 0) arrives before the one ahead of it; sort the trace by arrival"

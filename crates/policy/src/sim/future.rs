@@ -32,3 +32,25 @@ impl Future {
         if next == NONE { NEVER } else { u64::from(next) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::TraceBuilder;
+
+    #[test]
+    fn what_is_next_is_not_before_now() {
+        let mut builder = TraceBuilder::new(1).unwrap();
+        for keys in [[7, 8], [7, 9], [7, 8]] {
+            builder.request(0, 0, 2, 0, &keys).unwrap();
+        }
+        // The references are 0 1 0 2 0 1.
+        let future = Future::of(&builder.finish());
+        let after = |now| [0, 1, 2, 3, 4, 5].map(|at| future.after(at, now));
+        assert_eq!(after(0), [2, 5, 4, NEVER, NEVER, NEVER]);
+        assert_eq!(after(2), [2, 5, 4, NEVER, NEVER, NEVER]);
+        assert_eq!(after(3), [4, 5, 4, NEVER, NEVER, NEVER]);
+        assert_eq!(after(5), [NEVER, 5, NEVER, NEVER, NEVER, NEVER]);
+        assert_eq!(Future::unknown().after(3, 0), NEVER);
+    }
+}

@@ -109,8 +109,7 @@ impl Link {
 
     fn share(&mut self) {
         let served = self.served();
-        if served > 0 {
-            let each = self.credit / served;
+        if let Some(each) = self.credit.checked_div(served) {
             self.level += each;
             self.credit -= each * served;
         }

@@ -42,12 +42,12 @@ pub struct Story {
     pub computed_tokens: u64,
 }
 
-/// Sees a run. The empty observer `()` costs nothing.
+/// Sees a run from inside. The empty observer `()` costs nothing.
 pub trait Observer {
-    /// Whether [`Observer::wrong`] is to be asked for: a look at every block after every instant.
+    /// Whether it is told of instants, and the cache is audited at each of them: a look at every block every time.
     const AUDITS: bool = false;
 
-    /// After everything that happened at an instant.
+    /// After everything that happened at an instant, if it audits.
     fn instant(&mut self, _seen: &Seen) {}
 
     /// A request ended.

@@ -16,9 +16,9 @@ const SIZE: &[&str] = &["obj_size", "object_size", "size"];
 pub(super) fn parse(text: &str) -> Result<References, (u64, Flaw)> {
     let table = Table::of(text).map_err(|flaw| (1, flaw))?;
     let mut numbers = Ids::new(text.len());
-    let mut numeric = |id: &str| match id.parse::<u64>() {
-        Ok(number) if !id.starts_with('+') => Ok(numbers.number(number).ok_or(Flaw::TooMany)?),
-        _ => Err(Stop::Text),
+    let mut numeric = |id: &[u8]| {
+        let id = number(id).ok_or(Stop::Text)?;
+        Ok(numbers.number(id).ok_or(Flaw::TooMany)?)
     };
     match table.rows(text, &mut numeric) {
         Err((_, Stop::Text)) => {
@@ -61,7 +61,7 @@ impl Table {
         let first = read::lines(text).next().unwrap_or_default();
         let names: Vec<String> = first
             .split(',')
-            .map(|name| bare(name).to_ascii_lowercase())
+            .map(|name| words(bare(name.as_bytes())).to_ascii_lowercase())
             .collect();
         let find = |known: &[&str]| names.iter().position(|name| known.contains(&name.as_str()));
         match (find(ID), names.len()) {
@@ -86,26 +86,28 @@ impl Table {
     fn rows<'a>(
         &self,
         text: &'a str,
-        number: &mut impl FnMut(&'a str) -> Result<(Block, bool), Stop>,
+        number: &mut impl FnMut(&'a [u8]) -> Result<(Block, bool), Stop>,
     ) -> Result<References, (u64, Stop)> {
         let mut read = References::default();
-        let (mut time, mut size) = ("", "");
-        for (line, at) in read::lines(text).zip(1u64..).skip(usize::from(self.header)) {
+        let mut seen = Seen::default();
+        // Lines are short: one byte at a time is faster than a search for many.
+        let lines = text.as_bytes().split(|byte| *byte == b'\n');
+        for (line, at) in lines.zip(1u64..).skip(usize::from(self.header)) {
             let flaw = |flaw| (at, Stop::Flaw(flaw));
             if line.trim_ascii().is_empty() {
                 return Err(flaw(Flaw::Blank));
             }
             let mut id = line;
             if self.columns > 1 {
-                id = self.row(line, &mut time, &mut size).map_err(flaw)?;
+                id = self.row(line, &mut seen).map_err(flaw)?;
             }
             let id = bare(id);
             if id.is_empty() {
                 return Err(flaw(Flaw::NoId));
             }
-            if self.columns == 1 && id.contains(',') {
+            if self.columns == 1 && id.contains(&b',') {
                 return Err(flaw(Flaw::Fields {
-                    found: id.split(',').count(),
+                    found: id.split(|byte| *byte == b',').count(),
                     wanted: 1,
                 }));
             }
@@ -117,34 +119,39 @@ impl Table {
     }
 
     /// The id of a row; its time and its size are checked against those of the rows before.
-    fn row<'a>(&self, line: &'a str, time: &mut &'a str, size: &mut &'a str) -> Result<&'a str, Flaw> {
-        let (mut id, mut found) = ("", 0);
-        for (column, field) in line.split(',').enumerate() {
+    fn row<'a>(&self, line: &'a [u8], seen: &mut Seen<'a>) -> Result<&'a [u8], Flaw> {
+        let (mut id, mut found): (&[u8], _) = (&[], 0);
+        for (column, field) in line.split(|byte| *byte == b',').enumerate() {
             found = column + 1;
             if column == self.id {
                 id = field;
             } else if Some(column) == self.time {
                 let at = bare(field);
-                let Some(now) = parts(at) else {
-                    return Err(Flaw::Time { found: at.to_owned() });
+                let Some(now) = Time::of(at) else {
+                    return Err(Flaw::Time { found: words(at) });
                 };
-                if parts(time).is_some_and(|before| before > now) {
+                if seen.time.parts > now.parts {
                     return Err(Flaw::Backwards {
-                        before: time.to_string(),
-                        at: at.to_owned(),
+                        before: words(seen.time.text),
+                        at: words(at),
                     });
                 }
-                *time = at;
+                seen.time = now;
             } else if Some(column) == self.size {
                 let bytes = bare(field);
-                if bytes.parse::<u64>().is_err() || (!size.is_empty() && *size != bytes) {
-                    let wanted = if size.is_empty() { "a whole number" } else { *size };
+                if seen.size.is_empty() && number(bytes).is_some() {
+                    seen.size = bytes;
+                }
+                if seen.size != bytes || bytes.is_empty() {
+                    let wanted = match seen.size {
+                        [] => "a whole number".to_owned(),
+                        size => words(size),
+                    };
                     return Err(Flaw::Size {
-                        found: bytes.to_owned(),
-                        wanted: wanted.to_owned(),
+                        found: words(bytes),
+                        wanted,
                     });
                 }
-                *size = bytes;
             }
         }
         match found == self.columns {
@@ -158,18 +165,66 @@ impl Table {
 }
 
 /// Without blanks and quotes around it.
-fn bare(field: &str) -> &str {
+fn bare(field: &[u8]) -> &[u8] {
     let field = field.trim_ascii();
-    let inner = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    inner.unwrap_or(field)
+    match field {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => field,
+    }
 }
 
-/// A decimal number, to be compared: whole part, and fraction without zeros at its end (digits compare as text).
-fn parts(time: &str) -> Option<(u64, &str)> {
-    let (whole, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+/// For messages.
+fn words(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).into_owned()
+}
+
+/// A whole number in digits alone.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
         return None;
     }
-    Some((whole.parse().ok()?, fraction.trim_end_matches('0')))
+    digits.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        number
+            .checked_mul(10)?
+            .checked_add(u64::from(digit))
+            .filter(|_| digit < 10)
+    })
+}
+
+/// What rows are compared with: the last time, and the size of the first row.
+#[derive(Default)]
+struct Seen<'a> {
+    time: Time<'a>,
+    size: &'a [u8],
+}
+
+/// A decimal number: as it stands, and to be compared as whole part and fraction without zeros at its end.
+#[derive(Clone, Copy, Default)]
+struct Time<'a> {
+    text: &'a [u8],
+    parts: (u64, &'a [u8]),
+}
+
+impl<'a> Time<'a> {
+    fn of(text: &'a [u8]) -> Option<Time<'a>> {
+        if let Some(whole) = number(text) {
+            return Some(Time {
+                text,
+                parts: (whole, &[]),
+            });
+        }
+        let point = text.iter().position(|byte| *byte == b'.')?;
+        let mut fraction = &text[point + 1..];
+        if !fraction.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        while let [rest @ .., b'0'] = fraction {
+            fraction = rest;
+        }
+        Some(Time {
+            text,
+            parts: (number(&text[..point])?, fraction),
+        })
+    }
 }

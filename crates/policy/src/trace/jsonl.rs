@@ -97,14 +97,13 @@ fn row(line: &str, ids: &mut Vec<u64>) -> Result<Row, Flaw> {
         let column = wrong.column();
         let why = wrong.to_string();
         let why = why.split(" at line ").next().unwrap_or_default().to_owned();
-        if wrong.is_data() {
+        let table = line
+            .trim_ascii_start()
+            .starts_with(|first: char| first.is_ascii_alphanumeric());
+        if wrong.is_data() && !table {
             Flaw::NotARequest { column, why }
         } else {
-            Flaw::NotJson {
-                column,
-                why,
-                table: !line.trim_ascii_start().starts_with(['{', '[', '"']),
-            }
+            Flaw::NotJson { column, why, table }
         }
     })
 }
@@ -139,8 +138,8 @@ impl<'de> Visitor<'de> for Line<'_> {
                 Key::InputLength => once(&mut input, map.next_value()?, "input_length")?,
                 Key::OutputLength => once(&mut output, map.next_value()?, "output_length")?,
                 Key::HashIds => {
-                    let all = map.next_value_seed(Ints { ids: &mut *self.ids })?;
-                    once(&mut hash_ids, all, "hash_ids")?;
+                    map.next_value_seed(Ints { ids: &mut *self.ids })?;
+                    once(&mut hash_ids, (), "hash_ids")?;
                 }
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;

@@ -1,8 +1,11 @@
 //! From prefixes and suffixes to blocks.
 
+use crate::Trace;
 use crate::sim::SimError;
-use crate::{Block, Request, Trace};
-use std::collections::BTreeMap;
+use crate::trace::TraceBuilder;
+
+/// References of a generated load, at most: half a gigabyte of them.
+const MOST_REFERENCES: u64 = 1 << 27;
 
 /// A request by what it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,69 +28,34 @@ pub struct Ask {
 ///
 /// # Errors
 ///
-/// If there are more blocks than a trace numbers, a request has no tokens, or a length does not fit.
+/// If there are more blocks than are made, or what [`TraceBuilder`] refuses: unordered arrivals, absurd lengths.
 pub fn trace_of(asks: &[Ask], block_tokens: u64) -> Result<Trace, SimError> {
-    if block_tokens == 0 {
-        return Err(SimError::Zero {
-            field: "block_tokens",
-        });
-    }
-    let mut trace = Trace {
-        requests: Vec::new(),
-        references: Vec::new(),
-        parents: Vec::new(),
-        block_tokens,
-        notes: Vec::new(),
-    };
-    let mut shared: BTreeMap<(u32, u32), Vec<Block>> = BTreeMap::new();
-    let mut ends: BTreeMap<(u32, u32, u64), Block> = BTreeMap::new();
+    let mut builder = TraceBuilder::new(block_tokens)?;
+    let mut references: u64 = 0;
+    let mut keys = Vec::new();
     for (request, ask) in (0..).zip(asks) {
-        let input_tokens = ask.prefix_tokens.checked_add(ask.suffix_tokens);
-        let input_tokens = input_tokens.ok_or(SimError::TooLong { request })?;
+        let input_tokens = ask.prefix_tokens.saturating_add(ask.suffix_tokens);
         if input_tokens == 0 {
             return Err(SimError::Empty { request });
         }
-        let most = u64::from(u32::MAX);
-        let count = u32::try_from(input_tokens.div_ceil(block_tokens)).ok();
-        let count = count.filter(|count| trace.references.len() as u64 + u64::from(*count) < most);
-        let count = count.ok_or(SimError::TooMany {
-            what: "references",
-            most,
-        })?;
-        let first = trace.references.len();
-        let prefix = shared.entry((ask.namespace, ask.prefix_id)).or_default();
-        let full = (ask.prefix_tokens / block_tokens) as usize;
-        for place in 0..count as usize {
-            let parent = (place > 0).then(|| trace.references[first + place - 1]);
-            let block = if place < full {
-                while prefix.len() <= place {
-                    let before = prefix.last().copied();
-                    prefix.push(add(&mut trace.parents, before));
-                }
-                prefix[place]
-            } else if ask.suffix_tokens == 0 {
-                let end = (ask.namespace, ask.prefix_id, ask.prefix_tokens);
-                *ends.entry(end).or_insert_with(|| add(&mut trace.parents, parent))
-            } else {
-                add(&mut trace.parents, parent)
-            };
-            trace.references.push(block);
+        let blocks = input_tokens.div_ceil(block_tokens);
+        references = references.saturating_add(blocks);
+        if references > MOST_REFERENCES {
+            return Err(SimError::TooMany {
+                what: "references",
+                most: MOST_REFERENCES,
+            });
         }
-        trace.requests.push(Request {
-            arrival_ns: ask.arrival_ns,
-            input_tokens,
-            output_tokens: 0,
-            first: first as u32,
-            count,
-        });
+        let shared = ask.prefix_tokens / block_tokens;
+        let own = match ask.suffix_tokens {
+            0 => ask.prefix_tokens % block_tokens,
+            _ => u64::MAX - request,
+        };
+        keys.clear();
+        keys.extend((0..blocks).map(|place| if place < shared { 0 } else { own }));
+        // What two requests have in common begins with the first block, so the prefix tells chains apart as the namespace does.
+        let prefix = u64::from(ask.namespace) << 32 | u64::from(ask.prefix_id);
+        builder.request(ask.arrival_ns, prefix, input_tokens, 0, &keys)?;
     }
-    Ok(trace)
-}
-
-/// A new block behind another.
-fn add(parents: &mut Vec<Option<Block>>, parent: Option<Block>) -> Block {
-    // There are no more blocks than references, and those are counted.
-    let block = Block(parents.len() as u32);
-    parents.push(parent);
-    block
+    Ok(builder.finish())
 }

@@ -4,6 +4,8 @@ mod asks;
 mod chains;
 mod dice;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub use chains::{Ask, trace_of};
 pub use dice::{Dice, Zipf};

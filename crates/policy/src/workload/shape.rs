@@ -53,6 +53,7 @@ impl Workload {
             Workload::Zipf => shape,
             Workload::Burst => Shape {
                 gap_ns: 60_000_000,
+                burst_requests: 5,
                 ..shape
             },
             Workload::Switch => shape,

@@ -142,10 +142,9 @@ fn absurd_numbers_are_refused_before_they_overflow() {
         ),
         long(0)
     );
-    assert_eq!(
-        refused(&cut(&[ask(u64::MAX, 1, 1, 0)], &small()), &small()),
-        long(0)
-    );
+    let mut late = trace.clone();
+    late.requests[1].arrival_ns = u64::MAX;
+    assert_eq!(refused(&late, &small()), long(1));
     let most = Config {
         prefill: Prefill::Constant {
             request_ns: (1 << 61) - 100,
@@ -231,13 +230,14 @@ fn loads_that_cannot_be_are_refused() {
         }),
         Err(SimError::Workload { field: "prefixes" })
     );
-    assert_eq!(
-        made(&Shape {
-            prefix_tokens: u64::MAX,
-            ..shape.clone()
-        }),
-        Err(SimError::TooLong { request: 0 })
-    );
+    let long = Shape {
+        prefix_tokens: u64::MAX,
+        block_tokens: 1 << 62,
+        ..shape.clone()
+    };
+    assert!(matches!(made(&long), Err(SimError::Trace(_))));
+    let back = trace_of(&[ask(1, 1, 5, 0), ask(0, 1, 5, 0)], 10).map(|_| ());
+    assert!(matches!(back, Err(SimError::Trace(_))));
     let many = Shape {
         prefix_tokens: 1 << 50,
         ..shape

@@ -121,18 +121,25 @@ fn more_hits_can_be_worse_for_every_seed_and_the_faster_way_mends_it() {
 #[test]
 fn the_default_loads_keep_the_servers_busy_but_not_more() {
     for workload in Workload::ALL {
-        for seed in SEEDS {
+        let mut all = 0;
+        for seed in 1..=8 {
             let trace = workload.generate(seed, &workload.shape()).unwrap();
             let lru = run_kind(Kind::Lru, &trace, &Config::default()).unwrap();
             let permille = lru.servers_busy_ns * 1_000 / (lru.span_ns * lru.servers);
             println!(
-                "{} {seed}: {permille} permille busy, {} hit, queue {}",
+                "{} {seed}: {permille} permille busy, queue {}",
                 workload.name(),
-                lru.hit_tokens * 1_000 / lru.input_tokens,
                 lru.queue_max
             );
-            assert!((650..=930).contains(&permille), "{}: {permille}", workload.name());
-            assert!(lru.queue_max > 1);
+            assert!((600..=950).contains(&permille), "{}: {permille}", workload.name());
+            assert!(lru.queue_max > 1 && lru.link_busy_ns < lru.span_ns * 9 / 10);
+            all += permille;
         }
+        assert!(
+            (700..=900).contains(&(all / 8)),
+            "{}: {}",
+            workload.name(),
+            all / 8
+        );
     }
 }
