@@ -9,6 +9,7 @@
 
 mod ask;
 mod budget;
+mod chart;
 mod compare;
 pub mod config;
 mod error;
@@ -24,6 +25,7 @@ mod world;
 
 pub use ask::Ask;
 pub use budget::{Budget, Load, Precision, Transfer, budget};
+pub use chart::bytes_over_tokens;
 pub use compare::compare;
 pub use error::CapacityError;
 pub use ledger::Step;

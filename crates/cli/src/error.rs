@@ -210,6 +210,40 @@ pub(crate) enum CliError {
         /// Why not.
         source: io::Error,
     },
+    /// Flags that do not go together, or numbers that nothing can be made of.
+    #[error("{what}")]
+    #[diagnostic(code(moonquake::flags))]
+    Flags {
+        /// What is wrong, with the flag's name.
+        what: String,
+        /// What to do instead.
+        #[help]
+        help: String,
+    },
+    /// A file that a flag names cannot be read.
+    #[error("{what}")]
+    #[diagnostic(code(moonquake::input))]
+    Input {
+        /// What is wrong, and where.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+    /// A file that a flag names cannot be written.
+    #[error("{} cannot be written", path.display())]
+    #[diagnostic(
+        code(moonquake::written),
+        help("what was printed stands; name a file in a folder that can be written with `{flag} FILE`")
+    )]
+    Written {
+        /// The flag.
+        flag: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// There is no folder with scenario files.
     #[error("there are no files to format: no folder `scenarios` here or further up")]
     #[diagnostic(code(moonquake::nothing_to_format), help("name files or folders"))]
@@ -324,12 +358,15 @@ impl CliError {
             | CliError::Exists { .. }
             | CliError::Budget { .. }
             | CliError::Config { .. }
+            | CliError::Flags { .. }
+            | CliError::Input { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }
             | CliError::Report { .. }
             | CliError::Rewrite { .. }
             | CliError::New { .. }
+            | CliError::Written { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
             | CliError::Harness { .. } => Exit::Harness,

@@ -9,8 +9,15 @@
 //! tables.push(Table::<Simulated>::new("hits", "Hits of a policy"));
 //! ```
 
+mod chart;
+mod draw;
 mod origin;
+mod page;
 mod table;
+mod unit;
 
+pub use chart::{Axis, Chart, Point, Scale, Series};
 pub use origin::{Computed, Measured, Origin, Simulated};
+pub use page::Page;
 pub use table::{Cell, Column, Table};
+pub use unit::Unit;

@@ -1,6 +1,6 @@
 //! A table of one origin, as text and as JSON.
 
-use crate::Origin;
+use crate::{Origin, Unit};
 use comfy_table::{CellAlignment, presets};
 use serde_json::{Map, Value, json};
 use std::marker::PhantomData;
@@ -77,25 +77,40 @@ impl<O: Origin> Table<O> {
     pub fn text(&self) -> String {
         let mut drawn = comfy_table::Table::new();
         drawn.load_preset(presets::NOTHING);
-        drawn.set_header(self.columns.iter().map(|column| &column.title));
+        drawn.set_header(self.columns.iter().enumerate().map(|(number, column)| {
+            let title = comfy_table::Cell::new(plain(&column.title));
+            match self.is_of_numbers(number) {
+                true => title.set_alignment(CellAlignment::Right),
+                false => title,
+            }
+        }));
         for row in &self.rows {
             drawn.add_row(row.iter().map(|cell| {
-                let cells = comfy_table::Cell::new(cell.words());
+                let cells = comfy_table::Cell::new(plain(&cell.words()));
                 match cell {
                     Cell::Text(_) => cells,
                     _ => cells.set_alignment(CellAlignment::Right),
                 }
             }));
         }
-        let mut text = format!("{} ({})\n\n", self.title, O::WORD);
+        for column in drawn.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        let mut text = format!("{} ({})\n\n", plain(&self.title), O::WORD);
         for line in drawn.lines() {
             text.push_str(line.trim_end());
             text.push('\n');
         }
         for note in &self.notes {
-            text.push_str(&format!("\n{note}\n"));
+            text.push_str(&format!("\n{}\n", plain(note)));
         }
         text
+    }
+
+    /// Whether a column stands to the right, as numbers do: none of its cells is words.
+    pub(crate) fn is_of_numbers(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+        !self.rows.is_empty() && cells.all(|cell| !matches!(cell, Cell::Text(_)))
     }
 
     /// For machines: an object a row, its keys those of the columns.
@@ -116,7 +131,19 @@ impl<O: Origin> Table<O> {
     }
 }
 
+/// Without control characters, which a terminal would obey and a page may not hold.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
 impl Cell {
+    /// A number that people read in its unit and machines as it is.
+    pub fn of(unit: Unit, value: u64) -> Cell {
+        Cell::Shown(unit.show(value.into()), Value::from(value))
+    }
+
     /// For people.
     pub fn words(&self) -> String {
         match self {

@@ -8,6 +8,7 @@ mod doctor;
 mod explain;
 mod fmt;
 mod new;
+mod policy;
 mod run;
 mod serve;
 
@@ -29,9 +30,10 @@ pub(crate) enum Command {
     Fmt(fmt::Args),
     New(new::Args),
     Catalog(catalog::Args),
+    Policy(Box<policy::Args>),
     Doctor(doctor::Args),
     Serve(serve::Args),
-    Budget(budget::Args),
+    Budget(Box<budget::Args>),
 }
 
 impl Command {
@@ -45,6 +47,7 @@ impl Command {
             Command::Fmt(args) => fmt::execute(&args, out),
             Command::New(args) => new::execute(&args, out),
             Command::Catalog(args) => catalog::execute(&args, out),
+            Command::Policy(args) => policy::execute(&args, out),
             Command::Doctor(args) => doctor::execute(&args, out),
             Command::Serve(args) => serve::execute(&args, out),
             Command::Budget(args) => budget::execute(&args, out),

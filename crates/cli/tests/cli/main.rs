@@ -6,6 +6,7 @@ mod files;
 mod leaving;
 mod names;
 mod others;
+mod policy;
 mod real;
 mod runs;
 mod support;

@@ -1,0 +1,116 @@
+//! A report as text, as JSON and as one page.
+
+use super::{LIMITS, PERCENTILES, Report, machine};
+use moonquake_figures::{Origin, Page, Simulated};
+use serde_json::{Value, json};
+
+/// A page with curves is at most that long.
+const MOST_BYTES: usize = 300_000;
+
+impl Report {
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let mut text = paragraph(&machine::sentences(&self.machine).join(" "));
+        for load in &self.loads {
+            for table in load.tables() {
+                text.push('\n');
+                text.push_str(&table.text());
+            }
+            for note in &load.notes {
+                text.push('\n');
+                text.push_str(&paragraph(note));
+            }
+        }
+        let findings = self.findings();
+        let last = findings
+            .iter()
+            .map(String::as_str)
+            .chain([PERCENTILES, Simulated::SAYS, LIMITS]);
+        for sentence in last {
+            text.push('\n');
+            text.push_str(&paragraph(sentence));
+        }
+        text
+    }
+
+    /// For machines. Fields carry their unit in their name.
+    pub fn json(&self) -> Value {
+        let notes: Vec<Value> = self
+            .loads
+            .iter()
+            .map(|load| json!({ "workload": load.workload, "notes": load.notes }))
+            .collect();
+        json!({
+            "schema": 1,
+            "machine": machine::json(&self.machine),
+            "workloads": notes,
+            "results": self.results().json(),
+            "runs": self.runs().json(),
+            "findings": self.findings(),
+            "percentiles": PERCENTILES,
+            "limits": LIMITS,
+        })
+    }
+
+    /// One page that fetches nothing. The command is the one that makes it again.
+    ///
+    /// It stays small enough to be sent around: a page of more than 300 kB is made without the curves of times.
+    pub fn page(&self, command: &str) -> String {
+        let whole = self.page_with(command, true);
+        match whole.len() > MOST_BYTES {
+            true => self.page_with(command, false),
+            false => whole,
+        }
+    }
+
+    fn page_with(&self, command: &str, has_curves: bool) -> String {
+        let mut page = Page::new("Cache policies compared");
+        page.findings(&self.findings());
+        page.text(&machine::sentences(&self.machine).join(" "));
+        page.command(command);
+        for load in &self.loads {
+            page.heading(&load.workload);
+            for note in &load.notes {
+                page.text(note);
+            }
+            for chart in load.charts() {
+                page.chart(&chart);
+            }
+            for chart in load.curves().iter().filter(|_| has_curves) {
+                page.chart(chart);
+            }
+            for table in load.tables() {
+                page.table(&table);
+            }
+        }
+        page.heading("How to read it");
+        page.text(PERCENTILES);
+        if !has_curves {
+            page.text(
+                "Curves of the time to first token are left out, to keep this page small: name fewer loads.",
+            );
+        }
+        page.text(LIMITS);
+        page.html()
+    }
+}
+
+/// A line that no terminal has to break in the middle of a word.
+pub(super) fn paragraph(text: &str) -> String {
+    const WIDTH: usize = 110;
+    let mut lines = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let more = word.chars().count() + 1;
+        if length > 0 && length + more > WIDTH {
+            lines.push('\n');
+            length = 0;
+        } else if length > 0 {
+            lines.push(' ');
+        }
+        lines.push_str(word);
+        length += more;
+    }
+    lines.push('\n');
+    lines
+}
