@@ -101,7 +101,7 @@ impl Ask {
             .collect()
     }
 
-    fn shape(&self) -> Result<Shape, CapacityError> {
+    pub(crate) fn shape(&self) -> Result<Shape, CapacityError> {
         let flags = self.shape_flags();
         let beside = Beside {
             has_bytes: self.bytes.is_some(),

@@ -30,7 +30,7 @@ pub use compare::compare;
 pub use error::CapacityError;
 pub use ledger::Step;
 pub use models::{Model, model, models};
-pub use number::{Limit, bandwidth, number};
+pub use number::{Limit, number};
 pub use rank::{Layout, lay};
 pub use scale::Scale;
 pub use shape::{Cache, Group, Keeps, Shape};

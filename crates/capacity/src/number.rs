@@ -1,7 +1,6 @@
 //! Numbers as people write them on a command line.
 
 use crate::error::CapacityError;
-use crate::units::BytesPerSecond;
 
 /// What a flag takes: from 1 (or 0) to a number that no machine of today gets near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,80 +86,5 @@ pub fn number(flag: &str, text: &str, limit: Limit) -> Result<u64, CapacityError
         Ok(0) if limit.least > 0 => wrong("there must be at least one"),
         Ok(found) if (limit.least..=limit.most).contains(&found) => Ok(found),
         _ => wrong("it is too large"),
-    }
-}
-
-/// Units of a rate: the name, and its bytes as a factor and a divisor.
-const RATES: [(&str, u128); 13] = [
-    ("B/s", 1),
-    ("KiB/s", 1 << 10),
-    ("MiB/s", 1 << 20),
-    ("GiB/s", 1 << 30),
-    ("TiB/s", 1 << 40),
-    ("KB/s", 1_000),
-    ("MB/s", 1_000_000),
-    ("GB/s", 1_000_000_000),
-    ("TB/s", 1_000_000_000_000),
-    // Bits: a thousand of them are 125 bytes.
-    ("Kb/s", 125),
-    ("Mb/s", 125_000),
-    ("Gb/s", 125_000_000),
-    ("Tb/s", 125_000_000_000),
-];
-
-/// Reads a bandwidth with its unit: `20GiB/s`, `25GB/s`, `200Gb/s`.
-///
-/// # Errors
-/// If it has no unit, or is no whole number of one.
-pub fn bandwidth(text: &str) -> Result<BytesPerSecond, CapacityError> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let wrong = |why: &str, mend: String| {
-        Err(CapacityError::Number {
-            flag: "--bandwidth".to_owned(),
-            value: shown(text),
-            why: why.to_owned(),
-            mend,
-        })
-    };
-    let plain = "write a whole number and a unit, such as 20GiB/s, 25GB/s or 200Gb/s".to_owned();
-    if text.starts_with('-') {
-        return wrong("it is negative", plain);
-    }
-    if digits == 0 {
-        return wrong("it is no number", plain);
-    }
-    let Some((_, factor)) = RATES.iter().find(|(name, _)| *name == unit) else {
-        return match unit.trim() {
-            "" => wrong(
-                "it has no unit, and GiB/s, GB/s and Gb/s differ",
-                format!("write {number}GiB/s, {number}GB/s or {number}Gb/s"),
-            ),
-            "Gbps" | "Gbit/s" | "gbps" | "GBit/s" => {
-                wrong("it has no unit that is known", format!("write {number}Gb/s for bits"))
-            }
-            near if near.starts_with('.') || near.starts_with(['e', 'E']) => wrong(
-                "it is no whole number",
-                "write a whole number of a smaller unit, such as 12500MB/s for 12.5 GB/s".to_owned(),
-            ),
-            near if near.len() != unit.len() => {
-                wrong("there is a space in it", format!("write {number}{near}"))
-            }
-            _ => wrong(
-                "it has no unit that is known",
-                "use B/s, KiB/s, MiB/s, GiB/s, TiB/s, KB/s, MB/s, GB/s, TB/s, or Kb/s, Mb/s, Gb/s, Tb/s for bits".to_owned(),
-            ),
-        };
-    };
-    // Far above every link, and far below what 128 bits hold.
-    const MOST: u128 = 1 << 70;
-    let rate = number
-        .parse::<u64>()
-        .ok()
-        .map(|number| u128::from(number) * factor);
-    match rate {
-        Some(0) => wrong("nothing would ever arrive", plain),
-        Some(rate) if rate <= MOST => Ok(BytesPerSecond(rate)),
-        _ => wrong("it is too large", plain),
     }
 }

@@ -160,6 +160,17 @@ pub fn rows(name: &str, title: &str, budgets: &[Budget]) -> Table<Computed> {
     table
 }
 
+/// One budget for machines: its fields, its origin and its notes in one object.
+pub fn flat(budget: &Budget) -> Value {
+    let mut json = rows("budget", "KV cache", std::slice::from_ref(budget)).json();
+    let fields = json["rows"][0].take();
+    if let (Value::Object(object), Value::Object(fields)) = (&mut json, fields) {
+        object.remove("rows");
+        object.extend(fields);
+    }
+    json
+}
+
 /// One budget, a number a line.
 pub fn lines(budget: &Budget) -> Table<Computed> {
     let mut table = Table::new("budget", format!("KV cache of {}", budget.name))

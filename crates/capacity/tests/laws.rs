@@ -115,7 +115,6 @@ proptest! {
     #[test]
     fn no_text_breaks_a_reader(text in ".{0,40}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = number("--page", &text, Limit::TOKENS);
-        let _ = bandwidth(&text);
         let _ = Scale::parse(&text);
         let _ = model(&text);
         let _ = config::read("c", &bytes, config::Beside::default());

@@ -49,6 +49,12 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 
 /// Bytes per second, such as `20GiB/s`, `25GB/s` or `200Gb/s`; not 0.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    // As people write bits.
+    for written in ["Gbps", "gbps", "Gbit/s", "GBit/s"] {
+        if let Some(number) = text.strip_suffix(written) {
+            return Err(format!("for bits, write {number}Gb/s"));
+        }
+    }
     positive(quantity(text, RATES, "20GiB/s")?, "20GiB/s")
 }
 
@@ -90,7 +96,11 @@ fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
     let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
         let all = || names().collect::<Vec<_>>().join(", ");
         return Err(match unit.trim() {
-            "" => format!("add a unit: {}", all()),
+            "" => format!(
+                "add a unit, such as in {number}{}; there are {}",
+                example_unit(example),
+                all()
+            ),
             near if near.starts_with('.') => {
                 format!("write a whole number of a smaller unit; there are {}", all())
             }
@@ -113,6 +123,11 @@ fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("it is too large; write for example {example}"))
 }
 
+/// The unit of an example.
+fn example_unit(example: &str) -> &str {
+    example.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +137,8 @@ mod tests {
         assert_eq!(size("64GiB"), Ok(64 << 30));
         assert_eq!(rate("200Gb/s"), Ok(25_000_000_000));
         assert_eq!(rate("25GB/s"), Ok(25_000_000_000));
+        assert_eq!(rate("1Kb/s"), Ok(125));
+        assert_eq!(rate("7B/s"), Ok(7));
         assert_eq!(picoseconds("1500ps"), Ok(1_500));
         assert_eq!(nanoseconds("200us"), Ok(200_000));
         assert_eq!(nanoseconds("0ns"), Ok(0));
@@ -130,7 +147,7 @@ mod tests {
     #[test]
     fn others_are_refused_with_a_mend() {
         let wrong = [
-            (size("64"), "add a unit: B, KiB"),
+            (size("64"), "such as in 64GiB; there are B, KiB"),
             (size("-1GiB"), "unsigned whole number"),
             (size("1.5GiB"), "a smaller unit"),
             (size("64 GiB"), "write 64GiB"),
@@ -138,6 +155,12 @@ mod tests {
             (size("0B"), "must not be 0"),
             (size("99999999999999999999B"), "too large"),
             (size("99999999999PiB"), "too large"),
+            (rate("20"), "add a unit, such as in 20GiB/s"),
+            (rate("200Gbps"), "write 200Gb/s"),
+            (rate("12.5GB/s"), "a smaller unit"),
+            (rate("0GB/s"), "must not be 0"),
+            (rate("1e9B/s"), "there is no unit"),
+            (rate("18446744073709551615TiB/s"), "too large"),
             (rate("20GiB"), "did you mean GiB/s?"),
             (rate("20GB/S"), "there are B/s"),
             (nanoseconds("1ps"), "whole nanoseconds"),

@@ -3,7 +3,9 @@
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::out::Out;
-use moonquake_capacity::{Ask, CapacityError, Limit, Scale, bandwidth, compare, number, show};
+use crate::quantity;
+use crate::replace::replace;
+use moonquake_capacity::{Ask, Budget, BytesPerSecond, CapacityError, Limit, Scale, compare, number, show};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Read;
@@ -75,8 +77,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     replicas: Option<String>,
     /// Of the link, with its unit: 20GiB/s, 25GB/s, 200Gb/s [default: no transfer times]
-    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
-    bandwidth: Option<String>,
+    #[arg(long, value_name = "RATE", value_parser = quantity::rate, allow_hyphen_values = true)]
+    bandwidth: Option<u64>,
     /// One row each for MHA, GQA, MQA and MLA under one load
     #[arg(long)]
     compare: bool,
@@ -86,6 +88,9 @@ pub(crate) struct Args {
     /// Tables for people, or one JSON object for machines
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Also write a plot of a request's bytes over its tokens into this file, up to --tokens
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -93,7 +98,7 @@ Examples:
   moonquake budget --model llama-3-70b --tokens 32768 --batch 64 --tp 8 --bandwidth 200Gb/s
   moonquake budget --config config.json --bytes 1 --scale token:4 --explain
   moonquake budget --layers 61 --mla-rank 512 --rope-dim 64 --bytes 1 --rope-bytes 2 --scale block:128:4
-  moonquake budget --compare
+  moonquake budget --compare --svg kinds.svg
 
 Models by name: llama-2-7b, llama-2-70b, llama-3-8b, llama-3-70b, llama-3.1-405b, mistral-7b-v0.1, mixtral-8x7b, falcon-7b,
 qwen2.5-7b, qwen2.5-72b, qwen3-8b, qwen3-32b, qwen3-235b-a22b, deepseek-v2, deepseek-v3, deepseek-r1. The source of each row
@@ -107,14 +112,15 @@ bound for the logical bytes of one request: bytes / bandwidth, rounded up.
 --compare, where flags say nothing else: 32 layers, 32 query heads, 8 KV heads for GQA, head size 128, latent 512 + 64,
 2 bytes, 8192 tokens, batch 64, page 16, chunk 256, tp 8, 20GiB/s.
 
-JSON (`--format json`): table, origin (`computed`), notes, and rows, each with model, source, attention, tokens, batch,
-page_tokens, chunk_tokens, tp, replicas, bytes_per_token, request_bytes, rank_bytes, physical_bytes, batch_bytes,
+JSON (`--format json`): one object with table, origin (`computed`), notes, and the fields model, source, attention, tokens,
+batch, page_tokens, chunk_tokens, tp, replicas, bytes_per_token, request_bytes, rank_bytes, physical_bytes, batch_bytes,
 batch_physical_bytes, stored_bytes, pages, allocated_bytes, token_bytes, padding_bytes, chunk_bytes, full_chunks,
 partial_chunk_tokens, partial_chunk_bytes, tensor_scale_bytes, bandwidth_bytes_per_second, transfer_ns,
-batch_transfer_ns, chunk_transfer_ns (null without a bandwidth). A number of more than 64 bits is a text of digits. With
---explain also explain: a list of tables, one a row, whose rows have name, formula, value, unit.
+batch_transfer_ns, chunk_transfer_ns (the last four null without a bandwidth). A number of more than 64 bits is a text of
+digits. With --explain also explain, a list of name, formula, value, unit. With --compare the fields stand in rows, a list of
+four such objects, each with its own explain.
 
-Exit codes: 0 computed, 64 wrong command line, file or model.";
+Exit codes: 0 computed, 64 wrong command line, file or model, 70 a file or standard output cannot be written.";
 
 /// How the result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -137,28 +143,55 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     } else {
         vec![ask.budget().map_err(refused)?]
     };
-    let explanations: Vec<_> = budgets
-        .iter()
-        .filter(|_| args.explain)
-        .map(show::explanation)
-        .collect();
-    if args.format == Format::Json {
-        let name = if args.compare { "kinds" } else { "budget" };
-        let mut json = show::rows(name, "KV cache", &budgets).json();
-        if args.explain {
-            json["explain"] = explanations.iter().map(|table| table.json()).collect::<Value>();
-        }
-        out.text(&format!("{json:#}\n"));
-        return Ok(Exit::Ok);
+    // What cannot be drawn is refused before anything is printed.
+    let svg = args
+        .svg
+        .as_deref()
+        .map(|path| ask.chart(args.compare).map(|chart| (path, chart.svg())));
+    let svg = svg.transpose().map_err(refused)?;
+    match args.format {
+        Format::Json => out.text(&format!("{:#}\n", json(args, &budgets))),
+        Format::Table => tables(args, &budgets, out),
     }
-    match budgets.as_slice() {
+    if let Some((path, text)) = svg {
+        replace(path, &text).map_err(|source| CliError::Written {
+            flag: "--svg",
+            path: path.to_owned(),
+            source,
+        })?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// One object: of one budget its fields, else a row each.
+fn json(args: &Args, budgets: &[Budget]) -> Value {
+    let steps = |budget: &Budget| show::explanation(budget).json()["rows"].take();
+    match budgets {
+        [one] if !args.compare => {
+            let mut json = show::flat(one);
+            if args.explain {
+                json["explain"] = steps(one);
+            }
+            json
+        }
+        many => {
+            let mut json = show::rows("kinds", "KV cache", many).json();
+            for (place, budget) in many.iter().enumerate().filter(|_| args.explain) {
+                json["rows"][place]["explain"] = steps(budget);
+            }
+            json
+        }
+    }
+}
+
+fn tables(args: &Args, budgets: &[Budget], out: &mut Out) {
+    match budgets {
         [one] if !args.compare => out.text(&show::lines(one).text()),
         many => out.text(&show::comparison(many).text()),
     }
-    for table in &explanations {
-        out.text(&format!("\n{}", table.text()));
+    for budget in budgets.iter().filter(|_| args.explain) {
+        out.text(&format!("\n{}", show::explanation(budget).text()));
     }
-    Ok(Exit::Ok)
 }
 
 /// The bytes of a config; of a larger file only enough to be refused.
@@ -198,6 +231,6 @@ fn ask(args: &Args, config: Option<(String, Vec<u8>)>) -> Result<Ask, CapacityEr
         chunk: of("--chunk", &args.chunk, Limit::CHUNK)?,
         tp: of("--tp", &args.tp, Limit::RANKS)?,
         replicas: of("--replicas", &args.replicas, Limit::REPLICAS)?,
-        bandwidth: args.bandwidth.as_deref().map(bandwidth).transpose()?,
+        bandwidth: args.bandwidth.map(|rate| BytesPerSecond(rate.into())),
     })
 }

@@ -26,7 +26,6 @@ fn cli_a_budget_for_people_and_for_machines() {
         .exits(0)
         .json();
     assert_eq!(json["origin"], "computed");
-    let row = &json["rows"][0];
     for (key, value) in [
         ("bytes_per_token", 131_072_u64),
         ("request_bytes", 1 << 30),
@@ -36,9 +35,9 @@ fn cli_a_budget_for_people_and_for_machines() {
         ("transfer_ns", 50_000_000),
         ("pages", 512),
     ] {
-        assert_eq!(row[key], json!(value), "{key}");
+        assert_eq!(json[key], json!(value), "{key}");
     }
-    let steps = json["explain"][0]["rows"].as_array().unwrap();
+    let steps = json["explain"].as_array().unwrap();
     assert!(steps.len() > 15 && steps.iter().all(|step| step["formula"].is_string()));
 }
 
@@ -49,7 +48,7 @@ fn cli_kinds_of_attention_beside_each_other() {
     let at = |kind: &str| text.find(kind).unwrap_or_else(|| panic!("no {kind} in\n{text}"));
     assert!(at("MHA") < at("GQA") && at("GQA") < at("MQA") && at("MQA") < at("MLA"));
     let json = place
-        .moonquake(&["budget", "--compare", "--format", "json"])
+        .moonquake(&words("budget --compare --format json --explain"))
         .exits(0)
         .json();
     let found: Vec<_> = json["rows"]
@@ -59,6 +58,7 @@ fn cli_kinds_of_attention_beside_each_other() {
         .map(|row| row["bytes_per_token"].clone())
         .collect();
     assert_eq!(found, [524_288, 131_072, 16_384, 36_864]);
+    assert_eq!(json["rows"][3]["explain"][0]["name"], "tokens");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn cli_a_config_is_read_and_a_wrong_one_is_refused_with_its_line() {
         .moonquake(&words("budget --config config.json --format json"))
         .exits(0)
         .json();
-    assert_eq!(json["rows"][0]["bytes_per_token"], 327_680);
+    assert_eq!(json["bytes_per_token"], 327_680);
     place.file("wrong.json", config.replace(": 8,", ": 0,"));
     place
         .moonquake(&words("budget --config wrong.json"))
@@ -93,7 +93,9 @@ fn cli_a_wrong_budget_is_refused_with_the_flag_and_a_mend() {
         ("--page -1", "--page -1: it is negative"),
         ("--tokens 1e9", "--tokens 1e9"),
         ("--tokens 99999999999999999999", "it is too large"),
-        ("--bandwidth 20", "write 20GiB/s"),
+        ("--bandwidth 20", "such as in 20GiB/s"),
+        ("--bandwidth=-1GB/s", "write an unsigned whole number"),
+        ("--bandwidth 0GB/s", "must not be 0"),
         ("--scale block:128:4", "add --bytes 1"),
         ("--layers 3", "--model and --layers both"),
     ] {
@@ -106,6 +108,30 @@ fn cli_a_wrong_budget_is_refused_with_the_flag_and_a_mend() {
         .exits(64)
         .complains("did you mean llama-3-8b?");
     place.moonquake(&["budget"]).exits(64).complains("--model NAME");
+}
+
+#[test]
+fn cli_a_budget_is_drawn() {
+    let place = Place::new();
+    let svg = |line: &str| {
+        place.moonquake(&words(line)).exits(0);
+        std::fs::read_to_string(place.path().join("a.svg")).unwrap()
+    };
+    let kinds = svg("budget --compare --svg a.svg");
+    assert!(
+        kinds.starts_with("<svg") && kinds.contains("MHA") && kinds.contains("MLA"),
+        "{kinds}"
+    );
+    let one = svg("budget --model llama-3-8b --tokens 5000 --svg a.svg");
+    assert!(
+        one.contains("llama-3-8b: bytes of a KV cache over tokens") && !one.contains("MHA"),
+        "{one}"
+    );
+    place
+        .moonquake(&words("budget --compare --svg none/a.svg"))
+        .exits(70)
+        .says("MHA")
+        .complains("--svg FILE");
 }
 
 #[test]

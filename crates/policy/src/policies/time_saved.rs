@@ -18,12 +18,39 @@ enum State {
 
 #[derive(Clone, Copy)]
 struct Node {
-    /// What it is worth; then the number of its last use.
-    worth: (u64, u64),
+    worth: u64,
+    /// The number of its last use, the lower half of it: only ties among uses 2^32 apart are decided otherwise.
+    seq: u32,
     /// The number in its one good entry of the heap.
-    offered: u64,
+    offered: u32,
     uses: u32,
     state: State,
+}
+
+impl Node {
+    fn entry(&self, block: Block) -> Entry {
+        Entry(u128::from(self.worth) << 64 | u128::from(self.seq) << 32 | u128::from(block.0))
+    }
+}
+
+/// Worth, number of the use and block in one number, so that entries compare at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    const fn worth(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    const fn block(self) -> Block {
+        Block(self.0 as u32)
+    }
+
+    /// Whether it is the one that counts for its block.
+    fn is_good(self, nodes: &[Node]) -> bool {
+        let node = &nodes[self.block().index()];
+        node.state == State::In && node.offered == (self.0 >> 32) as u32
+    }
 }
 
 /// The block with the least worth goes, among equals the one whose last use is longest ago. Worth is
@@ -31,8 +58,9 @@ struct Node {
 /// last block that went was worth, as it was at this block's last use. So a block that nobody uses is overtaken in the end.
 pub struct TimeSaved {
     nodes: Vec<Node>,
-    /// Least first. An entry that is less than its block's worth is brought up to date when it comes up.
-    heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// Least first. An entry that is less than its block's worth is brought up to date when it comes up. That of a block which
+    /// went stays on top, for the one that comes to take its place.
+    heap: BinaryHeap<Reverse<Entry>>,
     age: u64,
     len: usize,
 }
@@ -56,29 +84,32 @@ impl TimeSaved {
     fn use_it(&mut self, block: Block, used: &Use) {
         let age = self.age;
         let node = &mut self.nodes[block.index()];
-        let was = node.worth;
+        let was = (node.worth, node.seq);
         node.uses = node.uses.saturating_add(1);
-        node.worth = (age.saturating_add(worth(node.uses, used)), used.seq);
-        let fell = node.worth < was;
-        let parked = node.state == State::Parked;
-        let came = node.state == State::Out;
-        node.state = State::In;
-        if came || parked || fell {
+        node.worth = age.saturating_add(worth(node.uses, used));
+        node.seq = used.seq as u32;
+        let fell = (node.worth, node.seq) < was;
+        if fell || node.state != State::In {
+            node.state = State::In;
             self.offer(block);
         }
     }
 
     fn offer(&mut self, block: Block) {
-        let (worth, seq) = self.nodes[block.index()].worth;
-        self.nodes[block.index()].offered = seq;
+        let node = &mut self.nodes[block.index()];
+        node.offered = node.seq;
+        let entry = node.entry(block);
+        if let Some(mut least) = self.heap.peek_mut()
+            && !least.0.is_good(&self.nodes)
+        {
+            *least = Reverse(entry);
+            return;
+        }
         if self.heap.len() > 64 + 4 * self.len {
             let nodes = &self.nodes;
-            self.heap.retain(|Reverse((_, seq, at))| {
-                let node = nodes[*at as usize];
-                node.state == State::In && node.offered == *seq
-            });
+            self.heap.retain(|Reverse(entry)| entry.is_good(nodes));
         }
-        self.heap.push(Reverse((worth, seq, block.0)));
+        self.heap.push(Reverse(entry));
     }
 }
 
@@ -89,7 +120,8 @@ impl Policy for TimeSaved {
         TimeSaved {
             nodes: vec![
                 Node {
-                    worth: (0, 0),
+                    worth: 0,
+                    seq: 0,
                     offered: 0,
                     uses: 0,
                     state: State::Out
@@ -114,27 +146,28 @@ impl Policy for TimeSaved {
     fn evict(&mut self, mut may: impl FnMut(Block) -> bool) -> Option<Block> {
         loop {
             let mut least = self.heap.peek_mut()?;
-            let Reverse((worth, seq, at)) = *least;
-            let node = &mut self.nodes[at as usize];
-            let good = node.state == State::In && node.offered == seq;
-            if good && node.worth > (worth, seq) {
+            let Reverse(entry) = *least;
+            let block = entry.block();
+            if !entry.is_good(&self.nodes) {
+                PeekMut::pop(least);
+                continue;
+            }
+            let node = &mut self.nodes[block.index()];
+            if node.entry(block) > entry {
                 // It was used since; put in its place it sinks to where it belongs.
-                node.offered = node.worth.1;
-                *least = Reverse((node.worth.0, node.worth.1, at));
+                node.offered = node.seq;
+                *least = Reverse(node.entry(block));
                 continue;
             }
-            PeekMut::pop(least);
-            if !good {
-                continue;
-            }
-            if may(Block(at)) {
+            if may(block) {
                 node.state = State::Out;
                 node.uses = 0;
-                self.age = self.age.max(worth);
+                self.age = self.age.max(entry.worth());
                 self.len -= 1;
-                return Some(Block(at));
+                return Some(block);
             }
             node.state = State::Parked;
+            PeekMut::pop(least);
         }
     }
 
