@@ -171,7 +171,9 @@ fn cli_policy_counts_flattened_blocks() {
             .moonquake(&with(&blocks, &[capacity, "--policy", policy]))
             .exits(0);
         let json = said.json();
-        let rows = json["results"]["rows"].as_array().unwrap();
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!(json["origin"], "simulated");
+        assert_eq!(rows[0]["policy"], policy);
         assert_eq!(rows[0]["references"], 300);
         let of = |row: &serde_json::Value| row["hits"].as_u64().unwrap();
         (of(&rows[0]), of(rows.last().unwrap()))

@@ -1,6 +1,6 @@
 //! Hits of flattened unit blocks: one reference after the other, no time, no prefixes, no bytes.
 
-use super::forms::paragraph;
+use super::forms::{paragraph, smallest_of};
 use super::measure::ppm;
 use super::tables::text;
 use moonquake_figures::{Axis, Cell, Chart, Origin, Page, Point, Scale, Simulated, Table, Unit};
@@ -75,9 +75,12 @@ impl BlockReport {
         text
     }
 
-    /// For machines.
+    /// For machines: an object whose `rows` are the hits.
     pub fn json(&self) -> Value {
-        json!({ "schema": 1, "results": self.table().json(), "notes": self.notes })
+        let table = self.table();
+        let rows = table.json()["rows"].take();
+        let notes: Vec<&String> = table.notes.iter().chain(&self.notes).collect();
+        json!({ "schema": 1, "table": table.name, "origin": Simulated::WORD, "rows": rows, "notes": notes })
     }
 
     /// The share of hits of a workload: over capacity where there are several, else a bar a policy.
@@ -124,15 +127,26 @@ impl BlockReport {
         chart
     }
 
-    /// One page that fetches nothing. The command is the one that makes it again.
+    /// One page that fetches nothing. The command is the one that makes it again. A page of more than 300 kB is made without
+    /// charts.
     pub fn page(&self, command: &str) -> String {
+        smallest_of([true, false], |has_charts| self.page_with(command, has_charts))
+    }
+
+    fn page_with(&self, command: &str, has_charts: bool) -> String {
         let mut page = Page::new("Hits of flattened blocks");
         for note in &self.notes {
             page.text(note);
         }
         page.command(command);
-        for workload in super::each_once(self.rows.iter().map(|row| row.workload.as_str())) {
-            page.chart(&self.chart(workload));
+        let workloads = super::each_once(self.rows.iter().map(|row| row.workload.as_str()));
+        match has_charts {
+            true => workloads
+                .iter()
+                .for_each(|workload| page.chart(&self.chart(workload))),
+            false => {
+                page.text("Charts are left out, to keep this page small: name fewer loads or capacities.")
+            }
         }
         page.table(&self.table());
         page.html()

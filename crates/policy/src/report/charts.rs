@@ -41,14 +41,15 @@ impl Load {
             let cases = self.cases.iter().filter(|case| case.decision == decision);
             let points = cases.map(|case| {
                 let goodput = case.spread(GOODPUT);
-                Point::new(case.spread(HIT_RATE).mean, goodput.mean)
-                    .spread(goodput.min, goodput.max)
-                    .label(case.policy.as_str())
+                let point = Point::new(case.spread(HIT_RATE).mean, goodput.mean);
+                (point.spread(goodput.min, goodput.max), case.policy.as_str())
             });
-            chart.series(decision, points);
+            chart.series(decision, one_each(points));
         }
         chart.notes.push(
-            "Right: more hits. Up: more goodput. What has no room for its name is in the tables.".to_owned(),
+            "Right: more hits. Up: more goodput. Where marks of two kinds coincide, the later one in the legend is seen; what has \
+             no room for its name is in the tables."
+                .to_owned(),
         );
         chart
     }
@@ -83,6 +84,22 @@ impl Load {
         }
         chart
     }
+}
+
+/// One mark where several are the same, with the first name and how many more there are.
+fn one_each<'a>(points: impl Iterator<Item = (Point, &'a str)>) -> Vec<Point> {
+    let mut marks: Vec<(Point, &str, usize)> = Vec::new();
+    for (point, name) in points {
+        match marks.iter_mut().find(|(mark, ..)| *mark == point) {
+            Some((.., more)) => *more += 1,
+            None => marks.push((point, name, 0)),
+        }
+    }
+    let named = marks.into_iter().map(|(point, name, more)| match more {
+        0 => point.label(name),
+        more => point.label(format!("{name} +{more}")),
+    });
+    named.collect()
 }
 
 /// Times of the first seed.

@@ -4,8 +4,16 @@ use super::{LIMITS, PERCENTILES, Report, machine};
 use moonquake_figures::{Origin, Page, Simulated};
 use serde_json::{Value, json};
 
-/// A page with curves is at most that long.
+/// A page is at most that long, as long as there is something to leave out.
 const MOST_BYTES: usize = 300_000;
+
+/// What a page shows beside its tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Plots {
+    All,
+    NoCurves,
+    None,
+}
 
 impl Report {
     /// For a terminal.
@@ -54,16 +62,15 @@ impl Report {
 
     /// One page that fetches nothing. The command is the one that makes it again.
     ///
-    /// It stays small enough to be sent around: a page of more than 300 kB is made without the curves of times.
+    /// It stays small enough to be sent around: a page of more than 300 kB is made without the curves of times, and if that is
+    /// not enough without any chart.
     pub fn page(&self, command: &str) -> String {
-        let whole = self.page_with(command, true);
-        match whole.len() > MOST_BYTES {
-            true => self.page_with(command, false),
-            false => whole,
-        }
+        smallest_of([Plots::All, Plots::NoCurves, Plots::None], |plots| {
+            self.page_with(command, plots)
+        })
     }
 
-    fn page_with(&self, command: &str, has_curves: bool) -> String {
+    fn page_with(&self, command: &str, plots: Plots) -> String {
         let mut page = Page::new("Cache policies compared");
         page.findings(&self.findings());
         page.text(&machine::sentences(&self.machine).join(" "));
@@ -73,11 +80,11 @@ impl Report {
             for note in &load.notes {
                 page.text(note);
             }
-            for chart in load.charts() {
-                page.chart(&chart);
+            if plots != Plots::None {
+                load.charts().iter().for_each(|chart| page.chart(chart));
             }
-            for chart in load.curves().iter().filter(|_| has_curves) {
-                page.chart(chart);
+            if plots == Plots::All {
+                load.curves().iter().for_each(|chart| page.chart(chart));
             }
             for table in load.tables() {
                 page.table(&table);
@@ -85,14 +92,30 @@ impl Report {
         }
         page.heading("How to read it");
         page.text(PERCENTILES);
-        if !has_curves {
-            page.text(
+        match plots {
+            Plots::All => {}
+            Plots::NoCurves => page.text(
                 "Curves of the time to first token are left out, to keep this page small: name fewer loads.",
-            );
+            ),
+            Plots::None => {
+                page.text("Charts are left out, to keep this page small: name fewer loads or policies.");
+            }
         }
         page.text(LIMITS);
         page.html()
     }
+}
+
+/// The first page that is not too long, else the last one.
+pub(super) fn smallest_of<L>(levels: impl IntoIterator<Item = L>, page: impl Fn(L) -> String) -> String {
+    let mut text = String::new();
+    for level in levels {
+        text = page(level);
+        if text.len() <= MOST_BYTES {
+            break;
+        }
+    }
+    text
 }
 
 /// A line that no terminal has to break in the middle of a word.

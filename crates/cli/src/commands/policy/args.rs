@@ -117,6 +117,9 @@ Examples:
   moonquake policy --trace conversation_trace.jsonl --blocks-only --capacity-blocks 1000,10000,50000
   moonquake policy --workload burst --prefill quadratic:5ms,80us,5ns --bandwidth 2GiB/s --slo 2s --format json
 
+JSON (`--format json`): one object. With --blocks-only its rows each have workload, policy, capacity_blocks, hits, references and
+hit_rate_ppm; the row of policy infinite, whose capacity_blocks is null, forgets nothing. Else results.rows has a row for each
+workload, policy and decision, runs.rows one for each seed, findings the sentences, and machine what was simulated.
 Fields of JSON carry their unit: `_ns` nanoseconds, `_bytes`, `_tokens`, `_ppm` millionths, `_milli` thousandths, `_mrps`
 thousandths of a request per second.
 

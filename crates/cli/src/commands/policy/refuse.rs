@@ -5,6 +5,9 @@ use super::values::Ticks;
 use crate::error::CliError;
 use std::path::Path;
 
+/// As many numbers in a row are readable on a page.
+const PAGE_CAPACITIES: usize = 50;
+
 fn wrong<T>(what: impl Into<String>, help: impl Into<String>) -> Result<T, CliError> {
     Err(CliError::Flags {
         what: what.into(),
@@ -19,6 +22,15 @@ pub(super) fn refuse(args: &Args) -> Result<(), CliError> {
         return wrong(
             "--capacity and --capacity-blocks both say how much the cache holds",
             "give one of them",
+        );
+    }
+    if args.html.is_some() && args.capacity_blocks.len() > PAGE_CAPACITIES {
+        return wrong(
+            format!(
+                "--capacity-blocks has {} numbers, too many for the page of --html",
+                args.capacity_blocks.len()
+            ),
+            format!("give at most {PAGE_CAPACITIES}, or leave --html out: --format json has room for all"),
         );
     }
     if args.blocks_only {
