@@ -3,7 +3,8 @@
 //! `cargo run --release -p moonquake-policy --example versus -- TRACE [CAPACITY] [ROUNDS]`, TRACE as JSON lines or CSV. It is
 //! written as a CSV (`time,obj_id,obj_size`) that both sides read from the disk; reading and replaying count, starting Python
 //! does not. Both sides are timed by the CPU time of their process. libcachesim gets a hash table for the capacity, not its
-//! default for 16 million objects, which would make it slower. The package is sought where `LIBCACHESIM` says, else where Python
+//! default for 16 million objects, which would make it slower. Its Belady cannot read a CSV: it gets a binary table that says of
+//! each reference when the next one comes, while ours reads the CSV and finds that out. The package is sought where `LIBCACHESIM` says, else where Python
 //! looks: `pip install --target DIR libcachesim`, then `LIBCACHESIM=DIR`.
 
 use moonquake_figures::{Cell, Measured, Table};
@@ -21,6 +22,7 @@ const PAIRS: &[(Kind, &str)] = &[
     (Kind::Sieve, "Sieve"),
     (Kind::TinyLfu, "WTinyLFU"),
     (Kind::TimeSaved, "GDSF"),
+    (Kind::Belady, "Belady"),
 ];
 
 /// How often ours is done for one figure: the kernel counts CPU time in steps of up to 4 ms.
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
 }
 
 fn versus(trace: &Path, capacity: usize, rounds: usize) -> Result<Table<Measured>, String> {
-    let csv = written(trace)?;
+    let (csv, oracle) = written(trace)?;
     let mut table = Table::new(
         "versus",
         format!("Reading and replaying {} at {capacity} blocks", trace.display()),
@@ -70,7 +72,7 @@ fn versus(trace: &Path, capacity: usize, rounds: usize) -> Result<Table<Measured
                 hits.0 = flat::replay_kind(kind, &read.references, read.blocks, capacity).hits;
             }
             ours.push(cpu_ns()?.saturating_sub(before) / TIMES);
-            let (found, ns) = elsewhere(&csv, name, capacity)?;
+            let (found, ns) = elsewhere(if kind == Kind::Belady { &oracle } else { &csv }, name, capacity)?;
             hits.1 = found;
             theirs.push(ns);
         }
@@ -89,23 +91,39 @@ fn versus(trace: &Path, capacity: usize, rounds: usize) -> Result<Table<Measured
         "Medians of {rounds} rounds, in turns, one process at a time."
     ));
     table.notes.push(
-        "lru, fifo and sieve are the same policies on both sides; the others are the nearest ones and differ in detail.".to_owned(),
+        "lru, fifo, sieve and belady are the same policies on both sides; the others are the nearest ones and differ in detail. \
+         libcachesim's Belady reads a table that has the next uses already."
+            .to_owned(),
     );
-    let _ = std::fs::remove_file(&csv);
+    for file in [csv, oracle] {
+        let _ = std::fs::remove_file(file);
+    }
     Ok(table)
 }
 
-/// The references of a trace as a CSV, beside other temporary files.
-fn written(trace: &Path) -> Result<PathBuf, String> {
+/// The references of a trace as a CSV and with their next uses, beside other temporary files.
+fn written(trace: &Path) -> Result<(PathBuf, PathBuf), String> {
     let read = read_references(trace, MOONCAKE_BLOCK_TOKENS).map_err(|wrong| wrong.to_string())?;
     let mut text = String::from("time,obj_id,obj_size\n");
-    for (time, block) in read.references.iter().enumerate() {
+    let mut oracle = Vec::new();
+    let next = flat::next_uses(&read.references, read.blocks);
+    for (time, (block, next)) in read.references.iter().zip(next).enumerate() {
         // There an id of 0 would be none.
-        let _ = writeln!(text, "{time},{},1", u64::from(block.0) + 1);
+        let id = u64::from(block.0) + 1;
+        let _ = writeln!(text, "{time},{id},1");
+        // Time, object, size, and the number of its next use from 1, or -1.
+        let next = i64::try_from(next).map_or(-1, |next| next + 1);
+        oracle.extend(u32::try_from(time).unwrap_or(u32::MAX).to_le_bytes());
+        oracle.extend(id.to_le_bytes());
+        oracle.extend(1_u32.to_le_bytes());
+        oracle.extend(next.to_le_bytes());
     }
-    let path = std::env::temp_dir().join(format!("moonquake-versus-{}.csv", std::process::id()));
-    std::fs::write(&path, text).map_err(|wrong| format!("{}: {wrong}", path.display()))?;
-    Ok(path)
+    let put = |ending: &str, bytes: &[u8]| {
+        let path = std::env::temp_dir().join(format!("moonquake-versus-{}.{ending}", std::process::id()));
+        std::fs::write(&path, bytes).map_err(|wrong| format!("{}: {wrong}", path.display()))?;
+        Ok::<PathBuf, String>(path)
+    };
+    Ok((put("csv", text.as_bytes())?, put("bin", &oracle)?))
 }
 
 /// Hits and CPU nanoseconds of one replay there.

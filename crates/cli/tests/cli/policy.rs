@@ -230,6 +230,7 @@ fn cli_policy_refuses_what_it_would_ignore_or_no_machine_has() {
     let place = Place::new();
     place.file("t.jsonl", scan(2, 2));
     let trace = ["policy", "--trace", "t.jsonl"];
+    let many = (1..=51).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
     let zipf = ["policy", "--workload", "zipf"];
     let wrong: &[(&[&str], &[&str], &str)] = &[
         (&zipf, &["--policy", "sive"], "did you mean sieve?"),
@@ -275,6 +276,11 @@ fn cli_policy_refuses_what_it_would_ignore_or_no_machine_has() {
             &zipf,
             &["--blocks-only", "--capacity", "1GiB"],
             "give --capacity-blocks N",
+        ),
+        (
+            &zipf,
+            &["--blocks-only", "--html", "a", "--capacity-blocks", &many],
+            "too many for the page",
         ),
         (&["policy"], &["--svg", "a.svg"], "name one with --workload"),
         (&zipf, &["--svg", "a", "--html", "./a"], "name two files"),

@@ -47,8 +47,8 @@ impl Load {
             chart.series(decision, one_each(points));
         }
         chart.notes.push(
-            "Right: more hits. Up: more goodput. Where marks of two kinds coincide, the later one in the legend is seen; what has \
-             no room for its name is in the tables."
+            "Right: more hits. Up: more goodput. +2 behind a name: two more policies have the same mark. Where marks of two kinds coincide, \
+             the later one in the legend is seen; what has no room for its name is in the tables."
                 .to_owned(),
         );
         chart
@@ -112,4 +112,19 @@ fn times(case: &Case) -> Vec<Point> {
         Some(Point::new(time, percent * 10_000))
     });
     points.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_that_coincide_are_one_with_a_number() {
+        let points = [(1, "lru"), (2, "fifo"), (1, "sieve"), (1, "belady")];
+        let marks = one_each(points.into_iter().map(|(x, name)| (Point::new(x, 5), name)));
+        assert_eq!(
+            marks,
+            [Point::new(1, 5).label("lru +2"), Point::new(2, 5).label("fifo")]
+        );
+    }
 }

@@ -137,3 +137,19 @@ pub(super) fn paragraph(text: &str) -> String {
     lines.push('\n');
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_too_long_is_the_next_one() {
+        let page = |length: usize| "a".repeat(length);
+        assert_eq!(smallest_of([MOST_BYTES, 1], page).len(), MOST_BYTES);
+        assert_eq!(smallest_of([MOST_BYTES + 1, 7, 1], page).len(), 7);
+        assert_eq!(
+            smallest_of([MOST_BYTES + 2, MOST_BYTES + 1], page).len(),
+            MOST_BYTES + 1
+        );
+    }
+}
