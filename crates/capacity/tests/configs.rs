@@ -305,7 +305,10 @@ fn what_contradicts_itself_is_refused_too() {
         (LLAMA.replace("bfloat16", "int3"), "`torch_dtype` is \"int3\""),
         (LLAMA.replace(",\n\"torch_dtype\": \"bfloat16\"", ""), "add --bytes 2"),
         (llama(r#""quantization_config": {"kv_cache_scheme": {"num_bits": 8}}"#), "kv_cache_scheme"),
-        (llama(r#""kv_lora_rank": 512"#), "`qk_rope_head_dim` is missing"),
+        (
+            LLAMA.replace("\"llama\"", "\"deepseek_v3\"") + r#", "kv_lora_rank": 512"#,
+            "`qk_rope_head_dim` is missing",
+        ),
         (llama(r#""text_config": {"num_hidden_layers": 16}"#), "32 at the top and 16 in `text_config`"),
         (
             r#""model_type": "falcon", "num_hidden_layers": 32, "num_attention_heads": 71, "hidden_size": 4544,

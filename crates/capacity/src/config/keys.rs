@@ -26,7 +26,7 @@ pub(super) const HEAD_DIM: [&str; 2] = ["head_dim", "kv_channels"];
 /// Elements of all query heads, where nothing else is said.
 pub(super) const HIDDEN: [&str; 4] = ["hidden_size", "n_embd", "d_model", "n_embed"];
 /// Families whose heads are not the hidden size shared out: their configs say `head_dim`.
-pub(super) const OWN_HEAD_DIM: [&str; 11] = [
+pub(super) const OWN_HEAD_DIM: [&str; 15] = [
     "qwen3",
     "qwen3_moe",
     "gemma",
@@ -38,7 +38,13 @@ pub(super) const OWN_HEAD_DIM: [&str; 11] = [
     "ernie4_5",
     "seed_oss",
     "minimax_m2",
+    "qwen3_vl",
+    "qwen3_vl_text",
+    "glm",
+    "glm4",
 ];
+/// What the class of `gemma3_text` has where a file says nothing; the published Gemma 3 4B leaves all three out.
+const OF_GEMMA3: [(&[&str], u64); 3] = [(&QUERY_HEADS, 8), (&KV_HEADS, 4), (&HEAD_DIM, 256)];
 /// Tables in which the language part of a model with other senses stands.
 const NESTED: [&str; 3] = ["text_config", "llm_config", "language_config"];
 
@@ -123,8 +129,27 @@ impl<'a> Keys<'a> {
         self.get(key).is_some()
     }
 
+    /// Whether the language part does not even say `null`.
+    pub(super) fn is_absent(&self, key: &str) -> bool {
+        !self.part.contains_key(key)
+    }
+
+    /// The type of the language part, else that of the whole.
     pub(super) fn model_type(&self) -> Option<&'a str> {
-        self.get("model_type").and_then(Value::as_str)
+        self.anywhere("model_type").and_then(Value::as_str)
+    }
+
+    /// The number that the class of the family has where the file has none of the names, with a note.
+    pub(super) fn class_number(&self, names: &[&'static str], notes: &mut Vec<String>) -> Option<u64> {
+        if self.model_type() != Some("gemma3_text") || !names.iter().all(|name| self.is_absent(name)) {
+            return None;
+        }
+        let (_, number) = OF_GEMMA3.iter().find(|(of, _)| *of == names)?;
+        let name = names.first().copied().unwrap_or_default();
+        notes.push(format!(
+            "The config has no {name}: {number}, as the class of gemma3_text has it."
+        ));
+        Some(*number)
     }
 
     /// The number under any of the names, which must agree.

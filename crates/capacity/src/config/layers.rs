@@ -1,147 +1,38 @@
-//! Which layer keeps how many heads, and of which tokens.
+//! Which layers keep all tokens, and which those of a window.
 
-use super::keys::{KV_HEADS, Keys, QUERY_HEADS};
+use super::keys::Keys;
 use crate::error::CapacityError;
 use crate::number::shown;
 use crate::shape::{Cache, Group, Keeps};
 use crate::units::{Layers, Tokens};
 use serde_json::Value;
 
-/// Families in which a config without KV heads has one for each query head.
-const MHA: [&str; 16] = [
-    "llama",
-    "gpt2",
-    "gptj",
-    "gpt_neox",
-    "gpt_bigcode",
-    "opt",
-    "bloom",
-    "phi",
-    "phi3",
-    "codegen",
-    "baichuan",
-    "internlm",
-    "qwen",
-    "mpt",
-    "olmo",
-    "deepseek",
-];
-/// Families of Falcon, whose flags say what their numbers mean.
-const FALCON: [&str; 3] = ["falcon", "RefinedWeb", "RefinedWebModel"];
 /// Families with a window in every layer, if there is one.
 const ALL_WINDOWED: [&str; 5] = ["mistral", "mixtral", "starcoder2", "phi3", "phimoe"];
 /// Families whose `use_sliding_window` must be true for a window, from layer `max_window_layers` on.
-const SWITCHED: [&str; 8] = [
+const SWITCHED: [&str; 7] = [
     "qwen2",
     "qwen2_moe",
     "qwen3",
-    "qwen3_moe",
     "qwen2_vl",
     "qwen2_5_vl",
     "qwen2_vl_text",
     "qwen2_5_vl_text",
 ];
-
-/// KV heads that are the same in every layer.
-pub(super) fn kv_heads(keys: &Keys<'_>, notes: &mut Vec<String>) -> Result<u64, CapacityError> {
-    let model = keys.model_type();
-    let is_falcon = model.is_some_and(|model| FALCON.contains(&model));
-    let is_new_falcon = keys.truth("new_decoder_architecture")? == Some(true);
-    let multi_query = keys.truth("multi_query")?;
-    let queries = || keys.demand(&QUERY_HEADS);
-    if is_falcon && !is_new_falcon {
-        return match multi_query {
-            Some(true) => Ok(1),
-            Some(false) => queries(),
-            None => Err(keys.wrong(
-                "multi_query",
-                "`multi_query` is missing, and it says whether this Falcon has one KV head",
-                "add it to the file as it is published",
-            )),
-        };
-    }
-    if keys.truth("multi_query_attention")? == Some(true) {
-        return keys.demand(&["multi_query_group_num"]);
-    }
-    if let Some(found) = nested_heads(keys)? {
-        return Ok(found);
-    }
-    let found = keys.number(&KV_HEADS)?;
-    match (found, multi_query) {
-        (Some(found), Some(true)) if !is_falcon && found != 1 => Err(keys.wrong(
-            "multi_query",
-            &format!("`multi_query` is true and there are {found} KV heads"),
-            "keep the one that the model is built with",
-        )),
-        (Some(found), _) => Ok(found),
-        (None, Some(true)) if !is_falcon => Ok(1),
-        (None, _) if model.is_none_or(|model| MHA.contains(&model)) => {
-            notes.push("The config names no KV heads: there is one for each query head (MHA).".to_owned());
-            queries()
-        }
-        (None, _) => keys.demand(&KV_HEADS),
-    }
-}
-
-/// `attn_config.kv_n_heads` of MPT and DBRX.
-fn nested_heads(keys: &Keys<'_>) -> Result<Option<u64>, CapacityError> {
-    let config = keys.get("attn_config");
-    let kind = config
-        .and_then(|table| table.get("attn_type"))
-        .and_then(Value::as_str);
-    if kind == Some("multiquery_attention") {
-        return Ok(Some(1));
-    }
-    let Some(value) = config.and_then(|table| table.get("kv_n_heads")) else {
-        return Ok(None);
-    };
-    match value.as_u64().filter(|heads| *heads > 0) {
-        Some(heads) => Ok(Some(heads)),
-        None => Err(keys.wrong(
-            "kv_n_heads",
-            &format!(
-                "`attn_config.kv_n_heads` is {}, not a whole number from 1",
-                shown(&value.to_string())
-            ),
-            "write the number as it is published",
-        )),
-    }
-}
-
-/// KV heads that differ from layer to layer, in runs of layers that have the same.
-pub(super) fn heads_of_layers(
-    keys: &Keys<'_>,
-    layers: Layers,
-) -> Result<Option<Vec<(Layers, u64)>>, CapacityError> {
-    let lists = KV_HEADS
-        .iter()
-        .filter_map(|key| Some((*key, keys.get(key)?.as_array()?)));
-    let Some((key, list)) = lists.into_iter().next() else {
-        return Ok(None);
-    };
-    if list.len() as u64 != layers.0 {
-        return Err(keys.wrong(
-            key,
-            &format!("`{key}` has {} entries for {layers} layers", list.len()),
-            "give one for each layer",
-        ));
-    }
-    let mut runs: Vec<(Layers, u64)> = Vec::new();
-    for value in list {
-        let Some(heads) = value.as_u64().filter(|heads| *heads > 0) else {
-            return Err(keys.wrong(
-                key,
-                &format!("`{key}` has the entry {}", shown(&value.to_string())),
-                "give each layer a whole number of heads from 1; layers without a cache are not read here",
-            ));
-        };
-        match runs.iter_mut().find(|(_, other)| *other == heads) {
-            Some((layers, _)) => layers.0 += 1,
-            None => runs.push((Layers(1), heads)),
-        }
-    }
-    Ok(Some(runs))
-}
+/// Families whose class has a window where the file says none: only `null` means that there is none.
+const WINDOWED_BY_CLASS: [&str; 11] = [
+    "mistral",
+    "mistral3",
+    "ministral",
+    "gemma2",
+    "gemma3",
+    "gemma3_text",
+    "cohere2",
+    "gpt_oss",
+    "olmo3",
+    "dots1",
+    "exaone4",
+];
 
 /// Groups of layers: those that keep all tokens, and those with a window.
 pub(super) fn windowed(
@@ -193,6 +84,7 @@ fn window_layers(keys: &Keys<'_>, layers: Layers) -> Result<Option<(Tokens, Laye
     let window = keys.number(&["sliding_window"])?.map(Tokens);
     let switch = keys.truth("use_sliding_window")?;
     let typed = typed_layers(keys, layers)?;
+    said(keys, typed)?;
     if switch == Some(false) {
         return match typed {
             Some(some) if some.0 > 0 => Err(keys.wrong(
@@ -214,6 +106,26 @@ fn window_layers(keys: &Keys<'_>, layers: Layers) -> Result<Option<(Tokens, Laye
         (Some(window), Some(some)) => Ok(Some((window, some))),
         (Some(window), None) => by_family(keys, layers, window, switch),
     }
+}
+
+/// Refuses a file that leaves the window to the class of its family.
+fn said(keys: &Keys<'_>, typed: Option<Layers>) -> Result<(), CapacityError> {
+    let Some(model) = keys
+        .model_type()
+        .filter(|model| WINDOWED_BY_CLASS.contains(model))
+    else {
+        return Ok(());
+    };
+    // Mistral does not read layer_types.
+    let is_full = typed == Some(Layers(0)) && model != "mistral";
+    if !keys.is_absent("sliding_window") || is_full {
+        return Ok(());
+    }
+    Err(keys.wrong(
+        "sliding_window",
+        &format!("`sliding_window` is missing, and models of type {model} then have a window all the same"),
+        "add sliding_window to the file: the tokens of the window, or null if there is none",
+    ))
 }
 
 /// Sliding layers as `layer_types` lists them.
@@ -255,11 +167,16 @@ fn by_family(
     switch: Option<bool>,
 ) -> Result<Option<(Tokens, Layers)>, CapacityError> {
     let model = keys.model_type().unwrap_or_default();
+    let is_all_or_none = model == "qwen3_moe";
+    if (is_all_or_none || SWITCHED.contains(&model)) && switch.is_none() {
+        // The class has it off.
+        return Ok(None);
+    }
+    if is_all_or_none {
+        // It does not read max_window_layers.
+        return Ok(Some((window, layers)));
+    }
     if SWITCHED.contains(&model) {
-        if switch.is_none() {
-            // The class has it off.
-            return Ok(None);
-        }
         let first = match keys.get("max_window_layers").map(Value::as_u64) {
             Some(Some(first)) => first,
             _ => keys.demand(&["max_window_layers"])?,

@@ -1,5 +1,6 @@
 //! `config.json` of a model as it is published: read exactly, or refused with the key's name.
 
+mod heads;
 mod keys;
 mod layers;
 mod refuse;
@@ -68,9 +69,13 @@ pub(crate) fn of_value(
             "num_nextn_predict_layers {extra} (multi-token prediction) is not counted: it is no layer of the model itself."
         ));
     }
-    let query_heads = keys.number(&keys::QUERY_HEADS)?.map(Heads);
-    let mut groups = if keys.has("kv_lora_rank") {
-        latent(&keys, layers)?
+    let query_heads = match keys.class_number(&keys::QUERY_HEADS, &mut notes) {
+        Some(found) => Some(found),
+        None => keys.number(&keys::QUERY_HEADS)?,
+    }
+    .map(Heads);
+    let mut groups = if refuse::is_latent(&keys)? {
+        latent(&keys, layers, &mut notes)?
     } else {
         heads(&keys, layers, &mut notes)?
     };
@@ -121,32 +126,41 @@ fn bytes(keys: &Keys<'_>, beside: Beside) -> Result<Option<ElementBytes>, Capaci
     }
 }
 
-fn latent(keys: &Keys<'_>, layers: Layers) -> Result<Vec<Group>, CapacityError> {
+fn latent(keys: &Keys<'_>, layers: Layers, notes: &mut Vec<String>) -> Result<Vec<Group>, CapacityError> {
+    if keys.model_type().is_none() {
+        notes.push(
+            "The config names no model_type: kv_lora_rank and qk_rope_head_dim are taken as those of DeepSeek (MLA)."
+                .to_owned(),
+        );
+    }
     let rank = Elements(keys.demand(&["kv_lora_rank"])?);
     let rope_dim = Elements(keys.demand(&["qk_rope_head_dim"])?);
     layers::windowed(keys, layers, &[(layers, Cache::Latent { rank, rope_dim })])
 }
 
 fn heads(keys: &Keys<'_>, layers: Layers, notes: &mut Vec<String>) -> Result<Vec<Group>, CapacityError> {
-    let key_dim = head_dim(keys)?;
+    let key_dim = head_dim(keys, notes)?;
     let value_dim = keys.number(&["v_head_dim"])?.map_or(key_dim, Elements);
     let cache = |kv_heads: u64| Cache::Heads {
         kv_heads: Heads(kv_heads),
         key_dim,
         value_dim,
     };
-    let caches = match layers::heads_of_layers(keys, layers)? {
+    let caches = match heads::heads_of_layers(keys, layers)? {
         Some(runs) => runs
             .into_iter()
             .map(|(layers, kv_heads)| (layers, cache(kv_heads)))
             .collect(),
-        None => vec![(layers, cache(layers::kv_heads(keys, notes)?))],
+        None => vec![(layers, cache(heads::kv_heads(keys, notes)?))],
     };
     layers::windowed(keys, layers, &caches)
 }
 
 /// Of a head: as the config says, else the hidden size shared out, where that is how the family does it.
-fn head_dim(keys: &Keys<'_>) -> Result<Elements, CapacityError> {
+fn head_dim(keys: &Keys<'_>, notes: &mut Vec<String>) -> Result<Elements, CapacityError> {
+    if let Some(found) = keys.class_number(&keys::HEAD_DIM, notes) {
+        return Ok(Elements(found));
+    }
     if let Some(found) = keys.number(&keys::HEAD_DIM)? {
         return Ok(Elements(found));
     }

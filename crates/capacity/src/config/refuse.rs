@@ -68,7 +68,6 @@ const KNOWN: &[&str] = &[
     "glm_moe_dsa",
     "kimi_k2",
     "minicpm",
-    "minicpm3",
     "granite",
     "granitemoe",
     "exaone",
@@ -91,10 +90,20 @@ const KNOWN: &[&str] = &[
     "hunyuan_v1_moe",
 ];
 
+/// Families of which engines keep one latent for all heads.
+const LATENT: [&str; 6] = [
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "kimi_k2",
+    "glm4_moe_lite",
+    "glm_moe_dsa",
+];
+
 const BY_FLAGS: &str = "budget its attention layers with --layers, --kv-heads, --head-dim and --bytes, and add what else it keeps";
 
 /// Beginnings and parts of keys of a cache that is not a list of tokens, and what they mean.
-const STARTS: [(&str, &str); 15] = [
+const STARTS: [(&str, &str); 17] = [
     ("mamba", "state-space layers keep a state, not tokens"),
     ("ssm", "state-space layers keep a state, not tokens"),
     ("state_", "state-space layers keep a state, not tokens"),
@@ -110,6 +119,14 @@ const STARTS: [(&str, &str); 15] = [
         "cross attention keeps the tokens of another sequence",
     ),
     ("index_", "an indexer keeps keys of its own"),
+    (
+        "indexer_types",
+        "an indexer keeps keys of its own in some layers only",
+    ),
+    (
+        "use_bidirectional_attention",
+        "tokens see later ones, and a window means another number",
+    ),
     ("compress", "a compressed cache is no list of tokens"),
     ("swa_", "layers with a window have heads of their own"),
     ("global_head_dim", "layers have heads of different sizes"),
@@ -202,10 +219,36 @@ fn is_plain_index(key: &str) -> bool {
     ["index_head_dim", "index_n_heads", "index_topk"].contains(&key)
 }
 
+/// Whether the model keeps a latent instead of heads. A config without a type is taken at its keys' word.
+pub(super) fn is_latent(keys: &Keys<'_>) -> Result<bool, CapacityError> {
+    let model = keys.model_type();
+    let is_known = model.is_none_or(|model| LATENT.contains(&model));
+    match keys.has("kv_lora_rank") {
+        true if !is_known => Err(keys.wrong(
+            "kv_lora_rank",
+            &format!(
+                "`kv_lora_rank` is set, and it is not known here what models of type {} keep of it",
+                crate::number::shown(model.unwrap_or_default())
+            ),
+            "use --mla-rank and --rope-dim if the engine keeps the latent, --kv-heads and --head-dim if it keeps heads",
+        )),
+        // The class has a rank; only `null` means heads.
+        false if model.is_some() && is_known && keys.is_absent("kv_lora_rank") => {
+            keys.demand(&["kv_lora_rank"]).map(|_| true)
+        }
+        is_there => Ok(is_there),
+    }
+}
+
 fn family(keys: &Keys<'_>) -> Result<(), CapacityError> {
     match keys.anywhere("model_type") {
         None => Ok(()),
         Some(Value::String(_)) => match keys.model_type() {
+            Some("minicpm3") => Err(keys.wrong(
+                "model_type",
+                "`model_type` is \"minicpm3\", of which SGLang keeps the latent and vLLM the heads made of it",
+                "use --mla-rank and --rope-dim for the latent, --kv-heads and --head-dim for the heads",
+            )),
             Some(model) if !KNOWN.contains(&model) => Err(keys.wrong(
                 "model_type",
                 &format!(
