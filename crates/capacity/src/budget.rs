@@ -300,7 +300,8 @@ fn notes(shape: &Shape, precision: &Precision, load: &Load, layers: &[Layer]) ->
     if !shape.is_linear() {
         notes.push(
             "A layer with a window keeps the last min(tokens, window) tokens, and that is what is counted; bytes_per_token \
-             and chunks are of a token that every layer still keeps."
+             and chunks are of a token that every layer still keeps. That is a floor: vLLM sets aside window - 1 + the tokens of \
+             one step (max_num_batched_tokens) and one page more, or all tokens where its hybrid KV cache manager is off."
                 .to_owned(),
         );
     }

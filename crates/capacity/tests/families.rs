@@ -98,6 +98,18 @@ fn a_window_that_the_class_would_add_must_be_said() {
 }
 
 #[test]
+fn a_window_is_a_floor_and_says_so() {
+    let windowed = budget_of(&plain("mistral", ", \"sliding_window\": 100"), 1_000);
+    assert!(
+        has_note(&windowed, "That is a floor: vLLM"),
+        "{:?}",
+        windowed.notes
+    );
+    assert!(has_note(&windowed, "max_num_batched_tokens"));
+    assert!(!has_note(&budget_of(&plain("llama", ""), 1_000), "floor"));
+}
+
+#[test]
 fn starcoder_has_one_head_unless_it_says_otherwise() {
     let coder = |more: &str| {
         format!(
