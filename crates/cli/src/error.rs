@@ -220,17 +220,37 @@ pub(crate) enum CliError {
         /// Why not.
         source: io::Error,
     },
-    /// A page cannot be written.
+    /// Flags that do not go together, or numbers that nothing can be made of.
+    #[error("{what}")]
+    #[diagnostic(code(moonquake::flags))]
+    Flags {
+        /// What is wrong, with the flag's name.
+        what: String,
+        /// What to do instead.
+        #[help]
+        help: String,
+    },
+    /// A file that a flag names cannot be read.
+    #[error("{what}")]
+    #[diagnostic(code(moonquake::input))]
+    Input {
+        /// What is wrong, and where.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+    /// A file that a flag names cannot be written.
     #[error("{} cannot be written", path.display())]
     #[diagnostic(
-        code(moonquake::page),
-        help("name another file with `{option} FILE`, in a folder that can be written")
+        code(moonquake::written),
+        help("what was printed stands; name a file in a folder that can be written with `{flag} FILE`")
     )]
-    Page {
+    Written {
+        /// The flag.
+        flag: &'static str,
         /// The file.
         path: PathBuf,
-        /// The option that named it.
-        option: &'static str,
         /// Why not.
         source: io::Error,
     },
@@ -266,6 +286,30 @@ pub(crate) enum CliError {
         address: SocketAddr,
         /// Why not.
         why: String,
+    },
+    /// Flags or a config that no exact budget can be made of.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::budget),
+        help("`moonquake budget --help` lists the flags, their limits and the models by name")
+    )]
+    Budget {
+        /// What is wrong, and the mend.
+        what: String,
+    },
+    /// A config that cannot be read.
+    #[error("the config {} cannot be read", path.display())]
+    #[diagnostic(
+        code(moonquake::config),
+        help(
+            "name the config.json of a model with `--config FILE`, or a model of the table with `--model NAME`"
+        )
+    )]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
     },
     /// A tool of ours contradicts itself.
     #[error("{what}")]
@@ -323,13 +367,17 @@ impl CliError {
             | CliError::Nowhere { .. }
             | CliError::BadId { .. }
             | CliError::Exists { .. }
+            | CliError::Budget { .. }
+            | CliError::Config { .. }
+            | CliError::Flags { .. }
+            | CliError::Input { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }
             | CliError::Report { .. }
             | CliError::Rewrite { .. }
             | CliError::New { .. }
-            | CliError::Page { .. }
+            | CliError::Written { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
             | CliError::Harness { .. } => Exit::Harness,

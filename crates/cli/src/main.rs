@@ -9,6 +9,7 @@ mod error;
 mod exit;
 mod library;
 mod out;
+mod quantity;
 mod reach;
 mod replace;
 mod run;

@@ -12,6 +12,7 @@ mod operation;
 mod problems;
 mod results;
 mod rules;
+mod segments;
 mod steps;
 #[cfg(test)]
 mod tests;

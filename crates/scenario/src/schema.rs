@@ -147,7 +147,7 @@ fn one(_: &mut SchemaGenerator) -> Schema {
 #[allow(dead_code, reason = "only its schema is used")]
 struct World {
     /// Nodes with the capacity of the one segment that each mounts.
-    segments: BTreeMap<String, Size>,
+    segments: BTreeMap<String, Capacity>,
     /// Clients without a segment.
     clients: List<Name>,
     /// The lengths of the deadlines.
@@ -160,6 +160,36 @@ struct World {
     /// Other flags of the master by upstream's name.
     #[schemars(default, schema_with = "flags")]
     flags: Option<()>,
+}
+
+/// Of a segment: a size, or room for that many tokens of a model.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum Capacity {
+    Size(Size),
+    Tokens(ModelTokens),
+}
+
+/// The KV cache of tokens of a model.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct ModelTokens {
+    /// A model of `moonquake budget`.
+    #[schemars(schema_with = "models")]
+    model: String,
+    /// Tokens of one request.
+    #[schemars(range(min = 1))]
+    tokens: u64,
+}
+
+fn models(_: &mut SchemaGenerator) -> Schema {
+    made(words(
+        moonquake_capacity::models()
+            .iter()
+            .map(|model| model.name.as_str()),
+    ))
 }
 
 fn timeouts(generator: &mut SchemaGenerator) -> Schema {

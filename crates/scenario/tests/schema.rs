@@ -178,6 +178,17 @@ fn the_schema_accepts_every_reference_scenario() {
     }
 }
 
+#[test]
+fn the_schema_accepts_segments_by_size_and_by_model() {
+    let validator = validator();
+    let (_, mut value) = files("tests/data/examples").swap_remove(0);
+    value["world"]["segments"] =
+        serde_json::json!({ "n1": "16MiB", "n2": { "model": "llama-3-8b", "tokens": 64 } });
+    assert_eq!(validator.accepts(&validator.root, &value), Ok(()));
+    value["world"]["segments"]["n2"]["tokens"] = serde_json::json!(0);
+    assert!(validator.accepts(&validator.root, &value).is_err());
+}
+
 /// A schema cannot follow names or time, but it must notice what has the wrong shape.
 #[test]
 fn the_schema_refuses_wrong_shapes() {
@@ -218,6 +229,8 @@ fn the_schema_refuses_wrong_shapes() {
         "rate-nonsense",
         "missing-parts",
         "wrong-types",
+        "unknown-model",
+        "model-without-tokens",
     ] {
         assert!(
             refused.iter().any(|name| name == shape),

@@ -202,9 +202,9 @@ fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliEr
         }
     }
     if let Some(path) = &args.html {
-        replace(path, &html::diff(comparison)).map_err(|source| CliError::Page {
+        replace(path, &html::diff(comparison)).map_err(|source| CliError::Written {
+            flag: "--html",
             path: path.clone(),
-            option: "--html",
             source,
         })?;
     }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod budget;
 mod catalog;
 mod check;
 mod diff;
@@ -7,6 +8,7 @@ mod doctor;
 mod explain;
 mod fmt;
 mod new;
+mod policy;
 mod run;
 mod serve;
 
@@ -28,8 +30,10 @@ pub(crate) enum Command {
     Fmt(fmt::Args),
     New(new::Args),
     Catalog(catalog::Args),
+    Policy(Box<policy::Args>),
     Doctor(doctor::Args),
     Serve(serve::Args),
+    Budget(Box<budget::Args>),
 }
 
 impl Command {
@@ -43,8 +47,10 @@ impl Command {
             Command::Fmt(args) => fmt::execute(&args, out),
             Command::New(args) => new::execute(&args, out),
             Command::Catalog(args) => catalog::execute(&args, out),
+            Command::Policy(args) => policy::execute(&args, out),
             Command::Doctor(args) => doctor::execute(&args, out),
             Command::Serve(args) => serve::execute(&args, out),
+            Command::Budget(args) => budget::execute(&args, out),
         }
     }
 }

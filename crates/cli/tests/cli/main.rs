@@ -1,10 +1,12 @@
 //! The binary as its users meet it: exit codes, output, and what is left on the disk.
 
+mod budget;
 mod diff;
 mod files;
 mod leaving;
 mod names;
 mod others;
+mod policy;
 mod real;
 mod runs;
 mod support;

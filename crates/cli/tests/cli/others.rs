@@ -13,7 +13,7 @@ fn cli_help_and_version_are_there() {
         .moonquake(&["--help"])
         .exits(0)
         .says("Exit codes: 0 as the files say");
-    for command in ["run", "check", "diff", "explain", "fmt", "new", "serve"] {
+    for command in ["run", "check", "diff", "explain", "fmt", "new", "policy", "serve"] {
         place.moonquake(&[command, "--help"]).exits(0).says("Examples:");
     }
     for command in ["catalog", "doctor"] {

@@ -12,7 +12,7 @@ use moonquake_faults::{Moment, PhaseId};
 use std::ops::Range;
 
 /// All segments of a world together: they are real memory.
-const MOST_SEGMENT_BYTES: u64 = 16 << 30;
+pub(super) const MOST_SEGMENT_BYTES: u64 = 16 << 30;
 /// What one instant may lie ahead: a week, which is 604,800 pings of each node.
 const MOST_TIME: Span = Span::from_secs(7 * 24 * 3_600);
 /// One payload: it is made, moved and looked at byte by byte.

@@ -260,6 +260,68 @@ fn the_world_keeps_the_order_of_the_file_and_its_defaults() {
     assert_eq!(plan.sha256.len(), 64);
 }
 
+/// A world whose second node has this room.
+fn world(room: &str) -> Result<Plan, String> {
+    let text = scenario(KILL, PUT).replace("\"16MiB\"", room);
+    from_str("x", text.as_bytes()).map_err(|errors| errors.plain())
+}
+
+#[test]
+fn a_segment_has_room_for_tokens_of_a_model() {
+    for (room, bytes) in [
+        ("{ model = \"llama-3-8b\", tokens = 1024 }", 128 << 20),
+        ("{ tokens = 1, model = \"deepseek-v3\" }", 70_272),
+        // Not more than its window keeps.
+        ("{ model = \"mistral-7b-v0.1\", tokens = 1000000 }", 512 << 20),
+        ("\"16MiB\"", 16 << 20),
+    ] {
+        let plan = world(room).unwrap();
+        assert_eq!(plan.world.segments[1], ("n1".to_owned(), bytes), "{room}");
+    }
+    // To the byte: the other node has 32 MiB of the 16 GiB.
+    assert!(world("{ model = \"llama-3-8b\", tokens = 130816 }").is_ok());
+    for (room, says) in [
+        ("{ model = \"llama-3-8b\", tokens = 130817 }", "bytes in all"),
+        (
+            "{ model = \"llama-3-8b\", tokens = 131073 }",
+            "use at most 131072 tokens",
+        ),
+        (
+            "{ model = \"llama-3-8b\", tokens = 9000000000000000000 }",
+            "use at most 131072 tokens",
+        ),
+        (
+            "{ model = \"lama-3-8b\", tokens = 1 }",
+            "did you mean `llama-3-8b`?",
+        ),
+        ("{ model = \"llama-3-8b\", tokens = 0 }", "has no bytes"),
+        ("{ model = \"llama-3-8b\", tokens = -1 }", "negative or too large"),
+        (
+            "{ model = \"llama-3-8b\", tokens = \"1024\" }",
+            "write `tokens = 1024`",
+        ),
+        (
+            "{ model = \"llama-3-8b\", token = 1 }",
+            "this segment has no key `token`",
+        ),
+        ("{ model = \"llama-3-8b\" }", "needs the key `tokens`"),
+        ("{ tokens = 1 }", "needs the key `model`"),
+        ("{ }", "needs the key `model`"),
+        ("16", "a text in quotes"),
+    ] {
+        let wrong = world(room).unwrap_err();
+        assert!(wrong.contains(says), "{room}: {wrong}");
+    }
+}
+
+#[test]
+fn the_house_form_keeps_a_segment_by_model() {
+    let text = scenario(KILL, PUT).replace("\"16MiB\"", "{model=\"llama-3-8b\",   tokens=1024}");
+    let formatted = crate::format("x", text.as_bytes()).unwrap();
+    let line = "segments = { n2 = \"32MiB\", n1 = { model = \"llama-3-8b\", tokens = 1024 } }";
+    assert!(formatted.contains(line), "{formatted}");
+}
+
 /// Beside what an operation needs, an operation that shares its word with an RPC is the one of the client API.
 #[test]
 fn shared_words_mean_the_client_api() {

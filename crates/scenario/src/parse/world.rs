@@ -2,6 +2,7 @@
 
 use super::names::{Kind, Named, Names};
 use super::problems::{Problems, shown};
+use super::segments::segments;
 use super::tree::{Table, Value, array, table, text};
 use super::values::{duration, is_name, size};
 use crate::error::ProblemKind;
@@ -66,35 +67,6 @@ pub(super) fn read<'a>(world: &Table<'a>, names: &mut Names<'a>, problems: &mut 
         chunk_bytes: chunk(world, problems),
         flags: flags(world, problems),
     }
-}
-
-fn segments<'a>(value: Value<'a>, names: &mut Names<'a>, problems: &mut Problems) -> Vec<(String, u64)> {
-    let example = "`segments = { n1 = \"16MiB\" }`";
-    let Some(found) = table(value, "segments", example, problems) else {
-        return Vec::new();
-    };
-    let mut segments = Vec::new();
-    for (name, span, capacity) in &found.entries {
-        let named = Named {
-            kind: Kind::Node,
-            span: span.clone(),
-            step: 0,
-            owner: None,
-        };
-        names.add(name, named, problems);
-        match size(capacity, "a size such as `\"16MiB\"`", problems) {
-            Some(0) => problems.add(
-                ProblemKind::Value,
-                format!("the segment of `{}` has no bytes", shown(name)),
-                capacity.span(),
-                "a segment needs room",
-                "give it a size such as \"16MiB\", or make it a client",
-            ),
-            Some(bytes) => segments.push(((*name).to_owned(), bytes)),
-            None => {}
-        }
-    }
-    segments
 }
 
 fn clients<'a>(value: Value<'a>, names: &mut Names<'a>, problems: &mut Problems) -> Vec<String> {
