@@ -13,6 +13,7 @@ mod shell;
 mod tables;
 mod text;
 mod top;
+mod trim;
 
 pub use diff::diff;
 pub use index::{IndexOutcome, IndexRun, index};
@@ -20,38 +21,65 @@ pub use shell::page;
 pub use text::{bytes, time};
 
 use crate::Postmortem;
+use evidence::Linked;
 use maud::{Markup, html as markup};
+use trim::{LIMIT, ROOM, Trim, linked};
 
-/// The postmortem as one self-contained page.
+/// The postmortem as one self-contained page of less than 300,000 bytes. Of a long run it leaves out what is looked for
+/// least, and says so in its place.
 pub fn html(postmortem: &Postmortem) -> String {
     let (_, _, word) = top::verdict_look(postmortem.verdict);
     let title = format!(
         "{word}: {} on {}, {}",
         postmortem.scenario.id, postmortem.run.engine, postmortem.run.profile
     );
-    page(&title, &body(postmortem))
+    let mut made = page(&title, &body(postmortem, &Trim::NOTHING));
+    if made.len() < LIMIT {
+        return made;
+    }
+    for trim in Trim::steps() {
+        made = page(&title, &body(postmortem, &trim));
+        if made.len() <= ROOM {
+            break;
+        }
+    }
+    made
 }
 
-fn body(postmortem: &Postmortem) -> Markup {
+fn body(postmortem: &Postmortem, trim: &Trim) -> Markup {
+    let answer = markup! {
+        (top::top(postmortem, trim))
+        (columns::four(postmortem, trim))
+        h2 { "Proof, and the buffer" }
+        div class="two" {
+            (columns::proof(postmortem, trim))
+            (columns::buffer(postmortem, trim))
+        }
+    };
+    let picture = markup! {
+        (chart::section(postmortem, trim))
+        (tables::owners(postmortem, trim))
+    };
+    let expectations = tables::expectations(postmortem, trim);
+    let before = markup! {
+        (tables::invariants(postmortem, trim))
+        h2 { "Before the fault" }
+        div class="two" {
+            (baseline::why(postmortem))
+            (baseline::baseline(postmortem, trim))
+        }
+    };
+    let cited = Linked {
+        claims: [&answer, &before].into_iter().flat_map(linked).collect(),
+        others: [&picture, &expectations].into_iter().flat_map(linked).collect(),
+    };
     markup! {
         main id="main" {
-            (top::top(postmortem))
-            (columns::four(postmortem))
-            h2 { "Proof, and the buffer" }
-            div class="two" {
-                (columns::proof(postmortem))
-                (columns::buffer(postmortem))
-            }
-            (chart::section(postmortem))
-            (tables::owners(postmortem))
-            (tables::expectations(postmortem))
-            (tables::invariants(postmortem))
-            h2 { "Before the fault" }
-            div class="two" {
-                (baseline::why(postmortem))
-                (baseline::baseline(postmortem))
-            }
-            (evidence::evidence(postmortem))
+            (answer)
+            (picture)
+            (expectations)
+            (before)
+            (evidence::evidence(postmortem, trim, &cited))
             (baseline::replay(postmortem))
         }
         footer {

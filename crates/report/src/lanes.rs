@@ -28,13 +28,14 @@ pub struct Lanes {
 impl Lanes {
     /// Every event that the lanes name, in no order and some of them several times.
     pub fn events(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.points().map(|point| point.event)
+    }
+
+    pub(crate) fn points(&self) -> impl Iterator<Item = Point> + '_ {
         let actors = self.actors.iter().flat_map(ActorLane::points);
         let epochs = self.places.iter().flat_map(|place| &place.epochs);
         let fault = self.fault.iter().map(|fault| fault.at);
-        actors
-            .chain(epochs.flat_map(Epoch::points))
-            .chain(fault)
-            .map(|point| point.event)
+        actors.chain(epochs.flat_map(Epoch::points)).chain(fault)
     }
 }
 

@@ -1,26 +1,31 @@
 //! Before the fault, what the hashes mean, and how to see it again.
 
 use super::text::{bytes, claim, inline, plain, prose};
+use super::trim::{Trim, more};
 use crate::Postmortem;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-pub(super) fn baseline(postmortem: &Postmortem) -> Markup {
+pub(super) fn baseline(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let before = &postmortem.baseline;
+    let most = trim.list;
     html! {
         section class="card" aria-labelledby="base-h" {
             h3 id="base-h" { "Baseline" }
             dl class="kv" {
                 dt { "World" }
                 dd {
-                    @for (index, (name, capacity)) in before.segments.iter().enumerate() {
+                    @for (index, (name, capacity)) in before.segments.iter().take(most).enumerate() {
                         @if index > 0 { ", " }
                         "node " code { (inline(name)) } " with " (bytes(*capacity))
                     }
                     @if !before.clients.is_empty() {
                         @if !before.segments.is_empty() { "; " }
                         @if before.clients.len() == 1 { "client" } @else { "clients" }
-                        @for name in &before.clients { " " code { (inline(name)) } }
+                        @for name in before.clients.iter().take(most) { " " code { (inline(name)) } }
+                    }
+                    @if before.segments.len().max(before.clients.len()) > most {
+                        " " (more(before.segments.len(), most)) " " (more(before.clients.len(), most))
                     }
                 }
                 dt { "State before the fault" }
@@ -38,21 +43,22 @@ pub(super) fn baseline(postmortem: &Postmortem) -> Markup {
                     }
                 }
                 dt { "Versions" }
-                dd { (pairs(&before.versions)) }
+                dd { (pairs(&before.versions, most)) }
                 dt { "Configuration" }
-                dd { (pairs(&before.configuration)) }
+                dd { (pairs(&before.configuration, most)) }
             }
         }
     }
 }
 
-fn pairs(map: &BTreeMap<String, String>) -> Markup {
+fn pairs(map: &BTreeMap<String, String>, most: usize) -> Markup {
     html! {
         @if map.is_empty() { span class="soft" { "not recorded" } }
         @else {
             div class="pairs" {
-                @for (name, value) in map { div { span class="soft" { (inline(name)) } " " code { (inline(value)) } } }
+                @for (name, value) in map.iter().take(most) { div { span class="soft" { (inline(name)) } " " code { (inline(value)) } } }
             }
+            (more(map.len(), most))
         }
     }
 }

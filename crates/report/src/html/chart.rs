@@ -10,11 +10,14 @@ mod labels;
 mod legend;
 mod narrow;
 mod scene;
+mod thin;
 mod wide;
 mod words;
 
-use crate::Postmortem;
+use super::trim::{Picture, Trim};
 use crate::html::text::plain;
+use crate::markdown::counted;
+use crate::{ActorLane, Lanes, Postmortem};
 use maud::{Markup, html};
 use scene::Scene;
 
@@ -69,8 +72,35 @@ pub(super) fn fit(text: &str, width: i32) -> Option<String> {
 }
 
 /// Both lanes of time with their legend.
-pub(super) fn section(postmortem: &Postmortem) -> Markup {
+pub(super) fn section(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let lanes = &postmortem.lanes;
+    let planned = postmortem.injected.planned.as_str();
+    match trim.picture {
+        Picture::Whole => {
+            let at = if trim.rows.is_some() {
+                "the JSON next to this page has them"
+            } else {
+                "the tables have them"
+            };
+            drawn(lanes, planned, at, &html! {})
+        }
+        Picture::Near(most) => {
+            let thin = thin::thin(lanes, most);
+            let (left_out, all) = (thin.all - thin.shown, thin.all);
+            let note = html! {
+                @if left_out > 0 {
+                    " The run is long: " b { (left_out) " of " (all) " operations, messages, transfers, owners and accesses are \
+                     not drawn" } ", only those that failed and those nearest to the fault are. The JSON next to this page has all of them."
+                }
+            };
+            drawn(&thin.lanes, planned, "the JSON next to this page has them", &note)
+        }
+        Picture::Nothing => left_out(lanes),
+    }
+}
+
+/// `at`: where marks are that have no room. `note`: what else is not drawn.
+fn drawn(lanes: &Lanes, planned: &str, at: &str, note: &Markup) -> Markup {
     let scene = Scene::new(lanes);
     html! {
         @if !scene.slots.is_empty() {
@@ -79,18 +109,36 @@ pub(super) fn section(postmortem: &Postmortem) -> Markup {
                 p class="soft small" {
                     "Actors above, bytes below. A shaded column is one instant, and inside it events stand in their order; the \
                      distance between columns is not to scale. Every mark leads to its event"
-                    @if scene.left_out > 0 { " (" (scene.left_out) " small marks are left out; the tables have them)" }
-                    "."
+                    @if scene.left_out > 0 { " (" (scene.left_out) " small marks are left out; " (at) ")" }
+                    "." (note)
                 }
                 figure class="chart" {
                     div class="wide" tabindex="0" role="group" aria-label="Actors and bytes over time; the tables below say the same in words" {
-                        (wide::draw(postmortem, &scene))
+                        (wide::draw(lanes, planned, &scene))
                     }
                     div class="narrow" role="group" aria-label="Actors and bytes over time; the tables below say the same in words" {
-                        (narrow::draw(postmortem, &scene))
+                        (narrow::draw(lanes, planned, &scene))
                     }
                     figcaption { (legend::legend()) }
                 }
+            }
+        }
+    }
+}
+
+/// What the picture would show, where there is no room for it.
+fn left_out(lanes: &Lanes) -> Markup {
+    let count = |of: fn(&ActorLane) -> usize| lanes.actors.iter().map(of).sum();
+    let owners = lanes.places.iter().map(|place| place.epochs.len()).sum();
+    html! {
+        section class="lanes" aria-labelledby="lanes-h" {
+            h2 id="lanes-h" { "Two lanes of time" }
+            p class="soft small" {
+                "The picture is left out, so that the page stays small enough to forward. It would show "
+                (counted(count(|lane| lane.operations.len()), "operation")) ", "
+                (counted(count(|lane| lane.messages.len()), "message")) ", "
+                (counted(count(|lane| lane.transfers.len()), "transfer")) " and "
+                (counted(owners, "owner")) " of bytes; the JSON next to this page has them."
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::text::{claim, inline, link, links, prose, sentence, time};
 use super::top::answer_look;
+use super::trim::{Trim, more};
 use crate::markdown::buffer_says;
 use crate::{Claim, Epoch, PlaceLane, Postmortem, RegionAccess, Touched, Watched};
 use maud::{Markup, html};
@@ -11,7 +12,7 @@ use moonquake_scenario::Verdict;
 const MAX_CLAIMS: usize = 8;
 
 /// Injected, expected, actual evidence, repair or degradation.
-pub(super) fn four(postmortem: &Postmortem) -> Markup {
+pub(super) fn four(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let (look, ..) = super::top::verdict_look(postmortem.verdict);
     html! {
         section aria-labelledby="four-h" {
@@ -21,7 +22,7 @@ pub(super) fn four(postmortem: &Postmortem) -> Markup {
                 article class="card" { h3 { "Expected" } p { (column(&postmortem.expected)) } }
                 article class={ "card act " (look) } {
                     h3 { "Actual evidence" }
-                    (list(&postmortem.actual))
+                    (list(&postmortem.actual, trim))
                 }
                 article class="card rep" { h3 { "Repair or degradation" } p { (column(&postmortem.repair)) } }
             }
@@ -51,8 +52,9 @@ fn column(text: &str) -> Markup {
 }
 
 /// Claims as a list, the first of them at once and the rest on demand.
-fn list(claims: &[Claim]) -> Markup {
-    let (first, rest) = claims.split_at(claims.len().min(MAX_CLAIMS));
+fn list(claims: &[Claim], trim: &Trim) -> Markup {
+    let (first, rest) = claims.split_at(claims.len().min(MAX_CLAIMS).min(trim.list));
+    let most = trim.list.min(200);
     html! {
         @if claims.is_empty() { p class="soft" { "Nothing was seen." } }
         @else {
@@ -60,8 +62,8 @@ fn list(claims: &[Claim]) -> Markup {
             @if !rest.is_empty() {
                 details {
                     summary { (rest.len()) " more" }
-                    ul { @for one in rest.iter().take(200) { li { (claim(one)) } } }
-                    @if rest.len() > 200 { p class="soft" { "The JSON form has all " (claims.len()) "." } }
+                    ul { @for one in rest.iter().take(most) { li { (claim(one)) } } }
+                    @if rest.len() > most { p class="soft" { "The JSON form has all " (claims.len()) "." } }
                 }
             }
         }
@@ -69,7 +71,7 @@ fn list(claims: &[Claim]) -> Markup {
 }
 
 /// What was proven, how, and by whom.
-pub(super) fn proof(postmortem: &Postmortem) -> Markup {
+pub(super) fn proof(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let proof = &postmortem.proof;
     let by: Vec<&str> = proof.by.iter().map(|observer| observer.name()).collect();
     html! {
@@ -87,15 +89,17 @@ pub(super) fn proof(postmortem: &Postmortem) -> Markup {
                 }
             }
             ul {
-                @for missing in &proof.missing { li { b class="late" { "missing: " } (claim(missing)) } }
-                @for seen in &proof.seen { li { (claim(seen)) } }
+                @for missing in proof.missing.iter().take(trim.list) { li { b class="late" { "missing: " } (claim(missing)) } }
+                @for seen in proof.seen.iter().take(trim.list) { li { (claim(seen)) } }
             }
-            (file_claim(postmortem))
+            (more(proof.missing.len(), trim.list))
+            (more(proof.seen.len(), trim.list))
+            (file_claim(postmortem, trim.names()))
         }
     }
 }
 
-fn file_claim(postmortem: &Postmortem) -> Markup {
+fn file_claim(postmortem: &Postmortem, most: usize) -> Markup {
     let file = &postmortem.claim;
     html! {
         p {
@@ -103,7 +107,7 @@ fn file_claim(postmortem: &Postmortem) -> Markup {
                 None => "The scenario claims nothing for this engine and profile.",
                 Some(is) => {
                     "The scenario claims " b { (is.to_string()) }
-                    @if !file.violates.is_empty() { ", by " (codes(&file.violates)) }
+                    @if !file.violates.is_empty() { ", by " (codes(&file.violates, most)) }
                     @if file.met { ": met." } @else { ": " b class="late" { "not met" } "." }
                 }
             }
@@ -112,31 +116,33 @@ fn file_claim(postmortem: &Postmortem) -> Markup {
             }
         }
         @if !file.failed_unclaimed.is_empty() {
-            p { "Failed, and the scenario does not say so: " (codes(&file.failed_unclaimed)) }
+            p { "Failed, and the scenario does not say so: " (codes(&file.failed_unclaimed, most)) }
         }
         @if !file.claimed_unfailed.is_empty() {
-            p { "Claimed to fail, and did not: " (codes(&file.claimed_unfailed)) }
+            p { "Claimed to fail, and did not: " (codes(&file.claimed_unfailed, most)) }
         }
     }
 }
 
-fn codes(names: &[String]) -> Markup {
+fn codes(names: &[String], most: usize) -> Markup {
     html! {
-        @for (index, name) in names.iter().enumerate() {
+        @for (index, name) in names.iter().take(most).enumerate() {
             @if index > 0 { ", " }
             code { (inline(name)) }
         }
+        @if names.len() > most { " " (more(names.len(), most)) }
     }
 }
 
 /// Whether the buffers of the failed operations were still touched: who, when, which bytes, whose they were then.
-pub(super) fn buffer(postmortem: &Postmortem) -> Markup {
+pub(super) fn buffer(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let answer = &postmortem.buffer;
     html! {
         section id="buffer" class="card" aria-labelledby="buffer-h" {
             h3 id="buffer-h" { "Buffer after failure" }
             @if answer.watched.is_empty() { p { "Nobody looked: no buffer is watched." } }
-            @for watched in &answer.watched { (of_one(postmortem, watched)) }
+            @for watched in answer.watched.iter().take(trim.list) { (of_one(postmortem, watched)) }
+            (more(answer.watched.len(), trim.list))
             @if !answer.failures.is_empty() {
                 p class="small" {
                     "Operations that failed or lost their actor: "

@@ -1,6 +1,12 @@
 //! The evidence: every event has its place here, and every citation on the page leads to it.
 
+mod kept;
+
+pub(super) use kept::Linked;
+
 use super::text::{inline, plain, readable, time};
+use super::trim::Trim;
+use crate::markdown::counted;
 use crate::{Postmortem, Row, RowKind};
 use maud::{Markup, PreEscaped, html};
 use moonquake_evidence::EventId;
@@ -19,10 +25,16 @@ enum Line<'a> {
     Gap(Vec<&'a Row>),
 }
 
-pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
+pub(super) fn evidence(postmortem: &Postmortem, trim: &Trim, linked: &Linked) -> Markup {
     let fault = postmortem.fault_at_ns.filter(|at| *at > 0);
-    let rows = kept(&postmortem.timeline);
-    let targets = Targets::of(postmortem);
+    let (rows, targets) = match trim.rows {
+        None => (kept(&postmortem.timeline), Targets::of(postmortem)),
+        Some(most) => (
+            kept::folded(&postmortem.timeline, most, linked),
+            Targets::These(linked.all()),
+        ),
+    };
+    let folds = trim.rows.is_some();
     html! {
         section id="evidence" class="pb" aria-labelledby="ev-h" {
             h2 id="ev-h" { "Evidence" }
@@ -31,6 +43,7 @@ pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
                  the harness steers; none of them is measured. An empty time is the one above. "
                 b { "✓" } " proves the injection, " b { "✗" } " shows what failed, " b { "⚡" } " is the injector's own word and proves nothing."
             }
+            @if folds { p class="soft small" { (shown(&rows, postmortem.timeline.len())) } }
             details open {
                 summary { "The record" }
                 div class="box" {
@@ -40,7 +53,7 @@ pub(super) fn evidence(postmortem: &Postmortem) -> Markup {
                             @if fault.is_some() { th scope="col" { "From the fault" } }
                             th scope="col" { "Actor" } th scope="col" { "Seen by" } th scope="col" { "What" }
                         } }
-                        tbody { (lines(&rows, fault, &targets)) }
+                        tbody { (lines(&rows, fault, &targets, folds)) }
                     }
                 }
             }
@@ -68,6 +81,16 @@ fn kept(rows: &[Row]) -> Vec<Line<'_>> {
         }
     }
     lines
+}
+
+/// How much of a long record is here, and where the whole is.
+fn shown(lines: &[Line<'_>], all: usize) -> Markup {
+    let rows = lines.iter().filter(|line| matches!(line, Line::Row(_))).count();
+    html! {
+        "The run is long: " b { (rows) " of " (counted(all, "row")) } " are shown, so that the page stays small enough to forward. \
+         They are the first and the last, those around the fault, and, as far as there is room, those that a claim, the proof or a failure rests on. \
+         Where rows are left out a line says how many. The Markdown and the JSON next to this page have all of them."
+    }
 }
 
 /// Which events are targets of links.
@@ -102,11 +125,15 @@ impl Targets {
     }
 }
 
-fn lines(rows: &[Line<'_>], fault: Option<u64>, targets: &Targets) -> Markup {
+fn lines(rows: &[Line<'_>], fault: Option<u64>, targets: &Targets, folds: bool) -> Markup {
     let mut last_time = None;
     let mut parts: Vec<Markup> = Vec::with_capacity(rows.len());
     for line in rows {
         match line {
+            Line::Gap(gap) if folds => {
+                last_time = None;
+                parts.push(folded_away(gap, fault.is_some(), targets));
+            }
             Line::Gap(gap) => parts.push(left_out(gap, fault.is_some(), targets)),
             Line::Row(row) => {
                 let between = (row.at_ns, row.until_ns);
@@ -150,6 +177,30 @@ fn left_out(gap: &[&Row], has_fault: bool, targets: &Targets) -> Markup {
             td class="wh" {
                 (gap.len()) @if gap.len() == 1 { " row" } @else { " rows" }
                 " that no claim rests on; the JSON form has them"
+            }
+        }
+    }
+}
+
+/// Rows that are left out to keep the page small, as one. Links to their events lead here.
+fn folded_away(gap: &[&Row], has_fault: bool, targets: &Targets) -> Markup {
+    let events: Vec<EventId> = gap.iter().flat_map(|row| row.events.iter().copied()).collect();
+    let failed = gap.iter().filter(|row| !row.fails.is_empty()).count();
+    let (first, last) = (
+        gap.first().map_or(0, |row| row.at_ns),
+        gap.last().map_or(0, |row| row.until_ns),
+    );
+    html! {
+        tr class="bg" {
+            td class="ids" { (targets.mark(&events)) (ids(&events)) }
+            td class="nw" { (time(first)) @if first != last { " to " (time(last)) } }
+            @if has_fault { td {} }
+            td {}
+            td {}
+            td class="wh" {
+                (counted(gap.len(), "row")) " left out"
+                @if failed > 0 { ", " b class="late" { (failed) " of them with a failure" } }
+                "; the Markdown and the JSON next to this page have " @if gap.len() == 1 { "it" } @else { "them" }
             }
         }
     }

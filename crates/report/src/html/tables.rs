@@ -1,12 +1,11 @@
 //! Expectations, invariants, and who owned which bytes.
 
 use super::text::{inline, link, links, range, sentence, time};
+use super::trim::{MAX_ROWS, Trim};
+use crate::markdown::counted;
 use crate::{Epoch, PlaceLane, Postmortem};
 use maud::{Markup, html};
 use moonquake_judge::Status;
-
-/// The most rows of a table; the JSON form has all of them.
-const MAX_ROWS: usize = 120;
 
 fn status(status: Status) -> Markup {
     let (look, word) = match status {
@@ -18,29 +17,43 @@ fn status(status: Status) -> Markup {
     html! { span class={ "tag s-" (look) } { (word) } }
 }
 
-fn left_out(all: usize) -> Markup {
+fn left_out(all: usize, most: usize) -> Markup {
     html! {
-        @if all > MAX_ROWS { p class="soft small" { (all - MAX_ROWS) " more rows are in the JSON form." } }
+        @if all > most { p class="soft small" { (all - most) " more rows are in the JSON form." } }
     }
 }
 
-pub(super) fn expectations(postmortem: &Postmortem) -> Markup {
-    let rows = &postmortem.expectations;
+/// How many expectations that are fine have no row.
+fn held_out(fine: usize, of: usize) -> Markup {
+    html! {
+        p class="soft small" {
+            "Left out, because they held or do not apply: " b { (fine) " of " (counted(of, "expectation")) } ". So the page stays \
+             small enough to forward; the Markdown and the JSON next to it have them."
+        }
+    }
+}
+
+pub(super) fn expectations(postmortem: &Postmortem, trim: &Trim) -> Markup {
+    let all = &postmortem.expectations;
+    let wanted = |row: &&crate::Expectation| trim.held || !row.status.is_fine();
+    let rows: Vec<&crate::Expectation> = all.iter().filter(wanted).collect();
+    let most = MAX_ROWS.min(trim.list);
     html! {
         section aria-labelledby="exp-h" {
             h2 id="exp-h" { "Expectations" }
-            @if rows.is_empty() { p { "None was judged." } }
-            @else {
+            @if all.is_empty() { p { "None was judged." } }
+            @if all.len() > rows.len() { (held_out(all.len() - rows.len(), all.len())) }
+            @if !rows.is_empty() {
                 div class="box" {
                     table class="stack" {
                         thead { tr {
                             th scope="col" { "Result" } th scope="col" { "Step" } th scope="col" { "When" }
                             th scope="col" { "Expected" } th scope="col" { "Actual" } th scope="col" { "Events" }
                         } }
-                        tbody { @for row in rows.iter().take(MAX_ROWS) { (expectation(row)) } }
+                        tbody { @for row in rows.iter().take(most) { (expectation(row)) } }
                     }
                 }
-                (left_out(rows.len()))
+                (left_out(rows.len(), most))
             }
         }
     }
@@ -67,8 +80,9 @@ fn expectation(row: &crate::Expectation) -> Markup {
     }
 }
 
-pub(super) fn invariants(postmortem: &Postmortem) -> Markup {
+pub(super) fn invariants(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let rows = &postmortem.invariants;
+    let most = MAX_ROWS.min(trim.list);
     html! {
         section aria-labelledby="inv-h" {
             h2 id="inv-h" { "Invariants" }
@@ -82,7 +96,7 @@ pub(super) fn invariants(postmortem: &Postmortem) -> Markup {
                             th scope="col" { "Finding" } th scope="col" { "Events" }
                         } }
                         tbody {
-                            @for row in rows.iter().take(MAX_ROWS) {
+                            @for row in rows.iter().take(most) {
                                 tr class=[(!row.status.is_fine()).then_some("bad")] {
                                     td { (status(row.status)) }
                                     td data-h="Invariant" { code { (inline(&row.name)) } }
@@ -94,18 +108,24 @@ pub(super) fn invariants(postmortem: &Postmortem) -> Markup {
                         }
                     }
                 }
+                @if trim.rows.is_some() { (left_out(rows.len(), most)) }
             }
         }
     }
 }
 
 /// Who owned which bytes from when to when: the bytes lane in words.
-pub(super) fn owners(postmortem: &Postmortem) -> Markup {
+pub(super) fn owners(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let places = &postmortem.lanes.places;
-    let rows: Vec<(&PlaceLane, &Epoch)> = places
+    let most = trim.owners;
+    let mut rows: Vec<(&PlaceLane, &Epoch)> = places
         .iter()
         .flat_map(|place| place.epochs.iter().map(move |epoch| (place, epoch)))
         .collect();
+    if trim.rows.is_some() && rows.len() > most {
+        // Where rows are cut off, late accesses are not among them.
+        rows.sort_by_key(|(_, epoch)| !epoch.accesses.iter().any(|access| access.late));
+    }
     html! {
         @if !rows.is_empty() {
             section aria-labelledby="own-h" {
@@ -117,10 +137,10 @@ pub(super) fn owners(postmortem: &Postmortem) -> Markup {
                             th scope="col" { "Since" } th scope="col" { "Until" } th scope="col" { "Readable from" }
                             th scope="col" { "Written and read by" }
                         } }
-                        tbody { @for (place, epoch) in rows.iter().take(MAX_ROWS) { (owner(place, epoch)) } }
+                        tbody { @for (place, epoch) in rows.iter().take(most) { (owner(place, epoch)) } }
                     }
                 }
-                (left_out(rows.len()))
+                (left_out(rows.len(), most))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What a reader must know in five seconds: verdict, what was injected, what came of it, and whether memory was touched.
 
 use super::text::{claim, inline, plain, prose, readable, sentence, time};
+use super::trim::{Trim, more};
 use crate::markdown::tally;
 use crate::{Postmortem, Touched, Watched};
 use maud::{Markup, html};
@@ -38,7 +39,7 @@ pub(super) fn answer_look(watched: &Watched, unknown: bool) -> (&'static str, &'
     }
 }
 
-pub(super) fn top(postmortem: &Postmortem) -> Markup {
+pub(super) fn top(postmortem: &Postmortem, trim: &Trim) -> Markup {
     let (look, ..) = verdict_look(postmortem.verdict);
     let run = &postmortem.run;
     html! {
@@ -61,7 +62,7 @@ pub(super) fn top(postmortem: &Postmortem) -> Markup {
                 dt { "What came of it" }
                 dd { (outcome(postmortem)) }
                 dt { "Buffer touched after the failure?" }
-                dd { (buffer(postmortem)) }
+                dd { (buffer(postmortem, trim.list)) }
                 dt { "What to do" }
                 dd { (repair(postmortem)) }
             }
@@ -188,11 +189,11 @@ fn outcome(postmortem: &Postmortem) -> Markup {
     }
 }
 
-fn buffer(postmortem: &Postmortem) -> Markup {
+fn buffer(postmortem: &Postmortem, most: usize) -> Markup {
     let watched = &postmortem.buffer.watched;
     html! {
         @if watched.is_empty() { "nobody looked, no buffer is watched" }
-        @for (index, watched) in watched.iter().enumerate() {
+        @for (index, watched) in watched.iter().take(most).enumerate() {
             @if index > 0 { br; }
             @let unknown = watched.touched == Touched::No && postmortem.verdict == Verdict::NotReproduced;
             @let (look, word) = answer_look(watched, unknown);
@@ -214,6 +215,7 @@ fn buffer(postmortem: &Postmortem) -> Markup {
                 "by no failed operation; " (watched.by_others.len()) " accesses by others, none of them late"
             }
         }
+        @if watched.len() > most { " " (more(watched.len(), most)) }
         @if !watched.is_empty() { " " a href="#buffer" class="small" { "details" } }
     }
 }

@@ -5,6 +5,7 @@ mod page;
 mod projection;
 mod reader;
 mod script;
+mod size;
 mod snapshots;
 mod support;
 mod timeline;

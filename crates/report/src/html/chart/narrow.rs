@@ -3,11 +3,12 @@
 use super::bytes::{colours, tip_of, unowned};
 use super::scene::Scene;
 use super::wide::{change_mark, fault_words, hatch, linked, message_words, transfer_words};
-use super::words::{late_words, words};
+use super::words::{Word, late_words, words};
 use super::{fit, label, width_of};
 use crate::html::text::{plain, time};
-use crate::{ActorLane, Lanes, Message, Point, Postmortem, Role};
+use crate::{ActorLane, Lanes, Message, Point, Role};
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 
 const WIDTH: i32 = 360;
 const ROW: i32 = 17;
@@ -55,8 +56,7 @@ fn x_of(index: usize) -> i32 {
 }
 
 /// The whole picture.
-pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
-    let lanes = &postmortem.lanes;
+pub(super) fn draw(lanes: &Lanes, planned: &str, scene: &Scene) -> Markup {
     let page = page(lanes, scene);
     let bottom = page.bottom();
     html! {
@@ -88,7 +88,7 @@ pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
                     }
                 }
             }
-            (lines(&page, postmortem))
+            (lines(&page, planned))
         }
     }
 }
@@ -248,23 +248,28 @@ fn owners(page: &Page<'_>) -> Markup {
     }
 }
 
+/// The most important word about each slot.
+fn words_by_slot(page: &Page<'_>) -> BTreeMap<usize, Word> {
+    let mut best: BTreeMap<usize, Word> = BTreeMap::new();
+    for (event, word) in words(page.lanes) {
+        let point = Point { at_ns: 0, event };
+        let Some(slot) = page.scene.slot(point) else {
+            continue;
+        };
+        if best.get(&slot).is_none_or(|known| word.0 < known.0) {
+            best.insert(slot, word);
+        }
+    }
+    best
+}
+
 /// A line of text for each slot, the times, the deadlines and the fault.
-fn lines(page: &Page<'_>, postmortem: &Postmortem) -> Markup {
-    let words = words(page.lanes);
+fn lines(page: &Page<'_>, planned: &str) -> Markup {
+    let words = words_by_slot(page);
     let room = WIDTH - page.text - 4;
     let line = |y: i32, text: &str, class: &str| {
         let text = fit(&label(text), room).unwrap_or_default();
         html! { text x=(page.text) y=(y) class=[(!class.is_empty()).then_some(class)] { (text) } }
-    };
-    let slot_words = |slot: usize| {
-        let mine = words.iter().filter(|(event, _)| {
-            let point = Point {
-                at_ns: 0,
-                event: **event,
-            };
-            page.scene.slot(point) == Some(slot)
-        });
-        mine.map(|(_, word)| word).min_by_key(|word| word.0).cloned()
     };
     let mut parts = Vec::new();
     let mut deadlines = page.lanes.deadlines.iter().peekable();
@@ -289,14 +294,14 @@ fn lines(page: &Page<'_>, postmortem: &Postmortem) -> Markup {
             let late = late_words(page.lanes, |point| page.scene.slot(point) == Some(slot));
             if let Some((at, text)) = late {
                 parts.push(linked(at, &text, &line(*y, &text, "t-b")));
-            } else if let Some((_, text, class)) = slot_words(slot)
+            } else if let Some((_, text, class)) = words.get(&slot)
                 && let Some(at) = page.scene.slots.get(slot)
             {
                 let point = Point {
                     at_ns: at.at_ns,
                     event: at.event,
                 };
-                parts.push(linked(point, &text, &line(*y, &text, class)));
+                parts.push(linked(point, text, &line(*y, text, class)));
             }
             if let Some(fault) = page
                 .lanes
@@ -306,11 +311,7 @@ fn lines(page: &Page<'_>, postmortem: &Postmortem) -> Markup {
             {
                 parts.push(html! { path class="fl" d={ "M0 " (y + 8) "H" (page.text - 4) } {} });
                 let text = format!("FAULT {}", fault_words(fault));
-                parts.push(linked(
-                    fault.at,
-                    &postmortem.injected.planned,
-                    &line(y + ROW - 5 + 4, &text, "t-f"),
-                ));
+                parts.push(linked(fault.at, planned, &line(y + ROW - 5 + 4, &text, "t-f")));
             }
         }
     }

@@ -6,7 +6,7 @@ use super::labels::{Labels, Spot};
 use super::scene::Scene;
 use super::{fit, label, width_of};
 use crate::html::text::{plain, readable, time};
-use crate::{ActorLane, FaultLine, Lanes, Message, Operation, Point, Postmortem, Role, Transfer};
+use crate::{ActorLane, FaultLine, Lanes, Message, Operation, Point, Role, Transfer};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -56,12 +56,11 @@ struct Lane {
 }
 
 /// The whole picture.
-pub(super) fn draw(postmortem: &Postmortem, scene: &Scene) -> Markup {
-    let lanes = &postmortem.lanes;
+pub(super) fn draw(lanes: &Lanes, planned: &str, scene: &Scene) -> Markup {
     let strips = strips(scene, LEFT, RIGHT);
     let layout = layout(lanes, scene);
     html! {
-        @for strip in &strips { (draw_strip(postmortem, scene, strip, &layout)) }
+        @for strip in &strips { (draw_strip(lanes, planned, scene, strip, &layout)) }
     }
 }
 
@@ -110,8 +109,7 @@ fn stacks(lane: &ActorLane, scene: &Scene) -> Vec<usize> {
     stacks
 }
 
-fn draw_strip(postmortem: &Postmortem, scene: &Scene, strip: &Strip, layout: &Layout) -> Markup {
-    let lanes = &postmortem.lanes;
+fn draw_strip(lanes: &Lanes, planned: &str, scene: &Scene, strip: &Strip, layout: &Layout) -> Markup {
     let mut canvas = Canvas {
         strip,
         scene,
@@ -122,7 +120,7 @@ fn draw_strip(postmortem: &Postmortem, scene: &Scene, strip: &Strip, layout: &La
     };
     columns(&mut canvas, layout);
     let has_bytes = !lanes.places.is_empty();
-    top_lines(&mut canvas, postmortem, layout);
+    top_lines(&mut canvas, lanes, planned, layout);
     for (lane, place) in lanes.actors.iter().zip(&layout.actors) {
         life(&mut canvas, lane, place);
     }
@@ -205,13 +203,12 @@ fn columns(canvas: &mut Canvas<'_>, layout: &Layout) {
 }
 
 /// The fault and the deadlines, as lines through both lanes.
-fn top_lines(canvas: &mut Canvas<'_>, postmortem: &Postmortem, layout: &Layout) {
-    let lanes = &postmortem.lanes;
+fn top_lines(canvas: &mut Canvas<'_>, lanes: &Lanes, planned: &str, layout: &Layout) {
     let bottom = layout.axis;
     if let Some(fault) = &lanes.fault
         && let Some(x) = canvas.x(fault.at)
     {
-        let tip = format!("the fault: {}", postmortem.injected.planned);
+        let tip = format!("the fault: {planned}");
         let line = html! { path class="fl" d={ "M" (x) " 4V" (bottom) } {} path class="ff" d={ "M" (x - 5) " 4h10l-5 8z" } {} };
         canvas.marks.push(linked(fault.at, &tip, &line));
         let what = fault_words(fault);
