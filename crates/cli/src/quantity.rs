@@ -42,12 +42,17 @@ const TIMES_PS: Units = &[
     ("min", 60_000_000_000_000),
 ];
 
-/// Bytes, such as `64GiB`; not 0.
+/// With these and the largest unit, the arithmetic fits in 128 bits.
+const MOST_DECIMALS: usize = 20;
+/// A text that is worth repeating.
+const LONGEST: usize = 40;
+
+/// Bytes, such as `64GiB` or `1.5GiB`; not 0.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     positive(quantity(text, SIZES, "64GiB")?, "64GiB")
 }
 
-/// Bytes per second, such as `20GiB/s`, `25GB/s` or `200Gb/s`; not 0.
+/// Bytes per second, such as `20GiB/s`, `12.5GB/s` or `200Gb/s`; not 0.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     // As people write bits.
     for written in ["Gbps", "gbps", "Gbit/s", "GBit/s"] {
@@ -85,42 +90,109 @@ fn positive(number: u64, example: &str) -> Result<u64, String> {
 }
 
 fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    if digits == 0 {
-        return Err(format!(
-            "write an unsigned whole number and a unit, such as {example}"
-        ));
-    }
-    let names = || units.iter().map(|(name, _)| *name);
-    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        let all = || names().collect::<Vec<_>>().join(", ");
-        return Err(match unit.trim() {
-            "" => format!(
-                "add a unit, such as in {number}{}; there are {}",
-                example_unit(example),
-                all()
-            ),
-            near if near.starts_with('.') => {
-                format!("write a whole number of a smaller unit; there are {}", all())
-            }
-            near if near.len() != unit.len() => format!("write {number}{near}, without a space"),
-            near => {
-                // What differs in its letters' case only is near.
-                let mut same = names().filter(|name| name.eq_ignore_ascii_case(near));
-                let near = match (same.next(), same.next()) {
-                    (Some(one), None) => format!("; did you mean {number}{one}?"),
-                    _ => crate::suggest::did_you_mean(near, names()),
-                };
-                format!("there is no unit {:?}; there are {}{near}", unit.trim(), all())
-            }
-        });
+    let number = Decimal::split(text, example)?;
+    let Some((_, factor)) = units.iter().find(|(name, _)| *name == number.unit) else {
+        return Err(no_unit(&number, units, example));
     };
-    number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(*factor))
-        .ok_or_else(|| format!("it is too large; write for example {example}"))
+    let (smallest, _) = units.first().copied().unwrap_or_default();
+    number.times(*factor, smallest, example)
+}
+
+/// An unsigned number as it is written, with what stands behind it.
+struct Decimal<'a> {
+    /// Whole and decimals.
+    text: &'a str,
+    whole: &'a str,
+    /// Digits behind the point, without zeros at the end.
+    decimals: &'a str,
+    unit: &'a str,
+}
+
+impl<'a> Decimal<'a> {
+    fn split(text: &'a str, example: &str) -> Result<Decimal<'a>, String> {
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let (whole, rest) = text.split_at(digits(text));
+        if whole.is_empty() {
+            let behind = rest.strip_prefix('.').unwrap_or_default();
+            return Err(if digits(behind) > 0 && rest.len() <= LONGEST {
+                format!("write a digit before the point: 0{}", rest.escape_debug())
+            } else {
+                format!("write an unsigned number and a unit, such as {example}")
+            });
+        }
+        let Some(behind) = rest.strip_prefix('.') else {
+            return Ok(Decimal {
+                text: whole,
+                whole,
+                decimals: "",
+                unit: rest,
+            });
+        };
+        let (decimals, unit) = behind.split_at(digits(behind));
+        if decimals.is_empty() {
+            return Err("write digits behind the point, or no point".to_owned());
+        }
+        Ok(Decimal {
+            text: &text[..text.len() - unit.len()],
+            whole,
+            decimals: decimals.trim_end_matches('0'),
+            unit,
+        })
+    }
+
+    /// So many of the smallest unit: exactly, or not at all.
+    fn times(&self, factor: u64, smallest: &str, example: &str) -> Result<u64, String> {
+        let too_large = || format!("it is too large; write for example {example}");
+        let whole = self.whole.parse::<u64>().map_err(|_| too_large())?;
+        let whole = whole.checked_mul(factor).ok_or_else(too_large)?;
+        if self.decimals.is_empty() {
+            return Ok(whole);
+        }
+        if self.decimals.len() > MOST_DECIMALS {
+            return Err(format!(
+                "it has more than {MOST_DECIMALS} decimals; write a whole number of {smallest}"
+            ));
+        }
+        let power = self.decimals.bytes().fold(1_u128, |power, _| power * 10);
+        let part = self.decimals.parse::<u128>().map_err(|_| too_large())? * u128::from(factor);
+        let below = u64::try_from(part / power)
+            .ok()
+            .and_then(|part| whole.checked_add(part))
+            .ok_or_else(too_large)?;
+        match part % power {
+            0 => Ok(below),
+            _ if below == 0 => Err(format!("it is less than 1{smallest}; write 1{smallest}")),
+            _ => Err(format!(
+                "it comes to no whole number of {smallest}; write {below}{smallest} or {}{smallest}",
+                below.saturating_add(1)
+            )),
+        }
+    }
+}
+
+/// What is wrong with a unit, and which there are.
+fn no_unit(number: &Decimal<'_>, units: Units, example: &str) -> String {
+    let names = || units.iter().map(|(name, _)| *name);
+    let all = || names().collect::<Vec<_>>().join(", ");
+    let (text, unit) = (number.text, number.unit);
+    match unit.trim() {
+        "" => format!(
+            "add a unit, such as in {text}{}; there are {}",
+            example_unit(example),
+            all()
+        ),
+        near if near.starts_with(',') => "write a point before the decimals, not a comma".to_owned(),
+        near if near.len() != unit.len() => format!("write {text}{near}, without a space"),
+        near => {
+            // What differs in its letters' case only is near.
+            let mut same = names().filter(|name| name.eq_ignore_ascii_case(near));
+            let near = match (same.next(), same.next()) {
+                (Some(one), None) => format!("; did you mean {text}{one}?"),
+                _ => crate::suggest::did_you_mean(near, names()),
+            };
+            format!("there is no unit {:?}; there are {}{near}", unit.trim(), all())
+        }
+    }
 }
 
 /// The unit of an example.
@@ -145,11 +217,34 @@ mod tests {
     }
 
     #[test]
+    fn decimals_that_come_out_are_exact() {
+        assert_eq!(size("1.5GiB"), Ok(3 << 29));
+        assert_eq!(size("1.50GiB"), size("1.5GiB"));
+        assert_eq!(size("0.5KiB"), Ok(512));
+        assert_eq!(size("2.0B"), Ok(2));
+        assert_eq!(rate("12.5GB/s"), Ok(12_500_000_000));
+        assert_eq!(rate("0.008Kb/s"), Ok(1));
+        assert_eq!(picoseconds("1.5us"), Ok(1_500_000));
+        assert_eq!(nanoseconds("1.5us"), Ok(1_500));
+        // Not what binary floating point makes of it.
+        assert_eq!(size("9007199.254740993GB"), Ok(9_007_199_254_740_993));
+    }
+
+    #[test]
     fn others_are_refused_with_a_mend() {
         let wrong = [
             (size("64"), "such as in 64GiB; there are B, KiB"),
-            (size("-1GiB"), "unsigned whole number"),
-            (size("1.5GiB"), "a smaller unit"),
+            (size("-1GiB"), "unsigned number"),
+            (size("0.3KiB"), "no whole number of B; write 307B or 308B"),
+            (size(".5GiB"), "write a digit before the point: 0.5GiB"),
+            (size("1.GiB"), "digits behind the point"),
+            (size("1,5GiB"), "a point before the decimals"),
+            (size("1.5"), "such as in 1.5GiB"),
+            (size("1.5.5GiB"), "there is no unit"),
+            (size("0.0B"), "must not be 0"),
+            (size("0.000000000000000000001PiB"), "more than 20 decimals"),
+            (size("16383.9999999999999999999PiB"), "no whole number of B"),
+            (size("16384.5PiB"), "too large"),
             (size("64 GiB"), "write 64GiB"),
             (size("64gib"), "did you mean 64GiB?"),
             (size("0B"), "must not be 0"),
@@ -157,7 +252,9 @@ mod tests {
             (size("99999999999PiB"), "too large"),
             (rate("20"), "add a unit, such as in 20GiB/s"),
             (rate("200Gbps"), "write 200Gb/s"),
-            (rate("12.5GB/s"), "a smaller unit"),
+            (rate("0.001Kb/s"), "it is less than 1B/s; write 1B/s"),
+            (picoseconds("1.5ps"), "no whole number of ps; write 1ps or 2ps"),
+            (nanoseconds("1.5ns"), "whole nanoseconds"),
             (rate("0GB/s"), "must not be 0"),
             (rate("1e9B/s"), "there is no unit"),
             (rate("18446744073709551615TiB/s"), "too large"),
@@ -165,8 +262,8 @@ mod tests {
             (rate("20GB/S"), "there are B/s"),
             (nanoseconds("1ps"), "whole nanoseconds"),
             (some_nanoseconds("0s"), "must not be 0"),
-            (size(""), "unsigned whole number"),
-            (size("١GiB"), "unsigned whole number"),
+            (size(""), "unsigned number"),
+            (size("١GiB"), "unsigned number"),
         ];
         for (found, part) in wrong {
             let error = found.unwrap_err();
