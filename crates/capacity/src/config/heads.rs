@@ -2,8 +2,8 @@
 
 use super::keys::{KV_HEADS, Keys, QUERY_HEADS};
 use crate::error::CapacityError;
-use crate::number::shown;
-use crate::units::Layers;
+use crate::number::{Limit, shown};
+use crate::units::{Heads, Layers};
 use serde_json::Value;
 
 /// Families in which a config without KV heads has one for each query head.
@@ -11,6 +11,8 @@ const MHA: [&str; 15] = [
     "llama", "gpt2", "gptj", "gpt_neox", "opt", "bloom", "phi", "phi3", "codegen", "baichuan", "internlm",
     "qwen", "mpt", "olmo", "deepseek",
 ];
+/// Keys that say how many KV heads there are, beside those of `KV_HEADS`.
+const ODD_KV_HEADS: [&str; 2] = ["multi_query_group_num", "attn_config"];
 /// Families of Falcon, whose flags say what their numbers mean.
 const FALCON: [&str; 3] = ["falcon", "RefinedWeb", "RefinedWebModel"];
 /// KV heads that are the same in every layer.
@@ -123,7 +125,7 @@ fn nested_heads(keys: &Keys<'_>) -> Result<Option<u64>, CapacityError> {
         return Ok(None);
     };
     match value.as_u64().filter(|heads| *heads > 0) {
-        Some(heads) => Ok(Some(heads)),
+        Some(heads) => keys.within("kv_n_heads", heads, Limit::HEADS).map(Some),
         None => Err(keys.wrong(
             "kv_n_heads",
             &format!(
@@ -162,10 +164,37 @@ pub(super) fn heads_of_layers(
                 "give each layer a whole number of heads from 1; layers without a cache are not read here",
             ));
         };
+        keys.within(key, heads, Limit::HEADS)?;
         match runs.iter_mut().find(|(_, other)| *other == heads) {
             Some((layers, _)) => layers.0 += 1,
             None => runs.push((Layers(1), heads)),
         }
     }
     Ok(Some(runs))
+}
+
+/// Refuses KV heads that the query heads cannot share.
+pub(super) fn shared_evenly(
+    keys: &Keys<'_>,
+    query_heads: Option<Heads>,
+    kv_heads: u64,
+) -> Result<(), CapacityError> {
+    let Some(Heads(queries)) = query_heads else {
+        return Ok(());
+    };
+    if queries.is_multiple_of(kv_heads) {
+        return Ok(());
+    }
+    let mut names = KV_HEADS.iter().chain(&ODD_KV_HEADS).copied();
+    let key = names.find(|name| keys.has(name)).unwrap_or(KV_HEADS[0]);
+    let what = if kv_heads > queries {
+        format!("there are {kv_heads} KV heads and only {queries} query heads")
+    } else {
+        format!("{queries} query heads cannot share {kv_heads} KV heads evenly")
+    };
+    Err(keys.wrong(
+        if key == "attn_config" { "kv_n_heads" } else { key },
+        &what,
+        "write both numbers as they are published: the query heads are a multiple of the KV heads",
+    ))
 }

@@ -1,7 +1,7 @@
 //! The keys of a config under all their names, and where they stand.
 
 use crate::error::CapacityError;
-use crate::number::shown;
+use crate::number::{Limit, shown};
 use serde_json::{Map, Value};
 
 /// Layers.
@@ -52,8 +52,21 @@ const NESTED: [&str; 3] = ["text_config", "llm_config", "language_config"];
 pub(super) struct Keys<'a> {
     path: &'a str,
     text: &'a str,
-    whole: &'a Map<String, Value>,
+    pub(super) whole: &'a Map<String, Value>,
     pub(super) part: &'a Map<String, Value>,
+}
+
+/// What the flag of the same meaning takes.
+fn limit(name: &str) -> Limit {
+    if LAYERS.contains(&name) || name == "num_nextn_predict_layers" {
+        Limit::LAYERS
+    } else if QUERY_HEADS.contains(&name) || KV_HEADS.contains(&name) || name == "multi_query_group_num" {
+        Limit::HEADS
+    } else if name == "sliding_window" {
+        Limit::TOKENS
+    } else {
+        Limit::ELEMENTS
+    }
 }
 
 impl<'a> Keys<'a> {
@@ -170,6 +183,7 @@ impl<'a> Keys<'a> {
                     "write the number as it is published",
                 ));
             };
+            self.within(name, number, limit(name))?;
             match found {
                 Some((other, before)) if before != number => {
                     return Err(self.wrong(
@@ -182,6 +196,21 @@ impl<'a> Keys<'a> {
             }
         }
         Ok(found.map(|(_, number)| number))
+    }
+
+    /// The number, if a flag would take it too.
+    pub(super) fn within(&self, name: &str, number: u64, limit: Limit) -> Result<u64, CapacityError> {
+        if number <= limit.most {
+            return Ok(number);
+        }
+        Err(self.wrong(
+            name,
+            &format!("`{name}` is {number}, which is too large"),
+            &format!(
+                "write the number as it is published, at most {}, such as {}",
+                limit.most, limit.such_as
+            ),
+        ))
     }
 
     /// The number under any of the names.

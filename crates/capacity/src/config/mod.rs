@@ -1,15 +1,19 @@
 //! `config.json` of a model as it is published: read exactly, or refused with the key's name.
 
+mod class;
 mod heads;
+mod hints;
 mod keys;
 mod layers;
 mod refuse;
+mod strict;
 
 use crate::error::CapacityError;
 use crate::shape::{Cache, Group, Keeps, Shape};
 use crate::units::{ElementBytes, Elements, Heads, Layers};
 use keys::Keys;
 use serde_json::Value;
+use strict::Strict;
 
 /// What the flags may say about a config that it does not say itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,9 +47,17 @@ pub fn read(path: &str, text: &[u8], beside: Beside) -> Result<Shape, CapacityEr
     }
     let text = std::str::from_utf8(text)
         .map_err(|_| wrong(path.to_owned(), "the file is no text".to_owned(), mend))?;
-    let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+    let Strict(value) = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         let place = format!("{path}:{}", error.line());
-        wrong(place, format!("this is no JSON: {error}"), mend)
+        let said = error.to_string();
+        match said.split_once(" at line ") {
+            Some((twice, _)) if error.is_data() => wrong(
+                place,
+                twice.to_owned(),
+                "keep the one that the model is built with",
+            ),
+            _ => wrong(place, format!("this is no JSON: {said}"), mend),
+        }
     })?;
     of_value(path, text, &value, beside)
 }
@@ -62,6 +74,12 @@ pub(crate) fn of_value(
     let layers = Layers(keys.demand(&keys::LAYERS)?);
     let bytes = bytes(&keys, beside)?;
     let mut notes = Vec::new();
+    if keys.model_type().is_none() && !refuse::is_latent(&keys)? {
+        notes.push(
+            "The config names no model_type: it was read as plain attention, keys and values in every layer."
+                .to_owned(),
+        );
+    }
     if let Some(extra) = keys.number(&["num_nextn_predict_layers"])?
         && extra > 0
     {
@@ -77,7 +95,7 @@ pub(crate) fn of_value(
     let mut groups = if refuse::is_latent(&keys)? {
         latent(&keys, layers, &mut notes)?
     } else {
-        heads(&keys, layers, &mut notes)?
+        heads(&keys, (layers, query_heads), &mut notes)?
     };
     if keys.has("index_head_dim") || keys.has("index_topk") {
         let bytes = beside.index_bytes.unwrap_or_default();
@@ -138,7 +156,11 @@ fn latent(keys: &Keys<'_>, layers: Layers, notes: &mut Vec<String>) -> Result<Ve
     layers::windowed(keys, layers, &[(layers, Cache::Latent { rank, rope_dim })])
 }
 
-fn heads(keys: &Keys<'_>, layers: Layers, notes: &mut Vec<String>) -> Result<Vec<Group>, CapacityError> {
+fn heads(
+    keys: &Keys<'_>,
+    (layers, query_heads): (Layers, Option<Heads>),
+    notes: &mut Vec<String>,
+) -> Result<Vec<Group>, CapacityError> {
     let key_dim = head_dim(keys, notes)?;
     let value_dim = keys.number(&["v_head_dim"])?.map_or(key_dim, Elements);
     let cache = |kv_heads: u64| Cache::Heads {
@@ -146,13 +168,15 @@ fn heads(keys: &Keys<'_>, layers: Layers, notes: &mut Vec<String>) -> Result<Vec
         key_dim,
         value_dim,
     };
-    let caches = match heads::heads_of_layers(keys, layers)? {
-        Some(runs) => runs
-            .into_iter()
-            .map(|(layers, kv_heads)| (layers, cache(kv_heads)))
-            .collect(),
-        None => vec![(layers, cache(heads::kv_heads(keys, notes)?))],
+    let runs = match heads::heads_of_layers(keys, layers)? {
+        Some(runs) => runs,
+        None => vec![(layers, heads::kv_heads(keys, notes)?)],
     };
+    let mut caches = Vec::new();
+    for (layers, kv_heads) in runs {
+        heads::shared_evenly(keys, query_heads, kv_heads)?;
+        caches.push((layers, cache(kv_heads)));
+    }
     layers::windowed(keys, layers, &caches)
 }
 

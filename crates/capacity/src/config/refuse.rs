@@ -1,12 +1,12 @@
 //! What no exact budget can be made of, by the key that says so.
 
-use super::Beside;
 use super::keys::Keys;
+use super::{Beside, class, hints};
 use crate::error::CapacityError;
 use serde_json::Value;
 
 /// Families whose cache is what this crate computes.
-const KNOWN: &[&str] = &[
+pub(super) const KNOWN: &[&str] = &[
     "llama",
     "mistral",
     "mistral3",
@@ -100,7 +100,7 @@ const LATENT: [&str; 6] = [
     "glm_moe_dsa",
 ];
 
-const BY_FLAGS: &str = "budget its attention layers with --layers, --kv-heads, --head-dim and --bytes, and add what else it keeps";
+pub(super) const BY_FLAGS: &str = "budget its attention layers with --layers, --kv-heads, --head-dim and --bytes, and add what else it keeps";
 
 /// Beginnings and parts of keys of a cache that is not a list of tokens, and what they mean.
 const STARTS: [(&str, &str); 17] = [
@@ -176,11 +176,13 @@ pub(super) fn refuse(keys: &Keys<'_>, beside: Beside) -> Result<(), CapacityErro
     }
     odd_keys(keys)?;
     family(keys)?;
+    hints::refuse(keys)?;
+    class::refuse(keys)?;
     index(keys, beside)?;
     quantised(keys, beside)
 }
 
-fn says_nothing(value: &Value) -> bool {
+pub(super) fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Number(number) => number.as_f64() == Some(0.0),
