@@ -1,5 +1,6 @@
 //! The budget: from the shape of a cache to bytes and nanoseconds.
 
+mod alike;
 mod layer;
 
 use crate::error::CapacityError;
@@ -9,6 +10,7 @@ use crate::shape::Shape;
 use crate::units::{
     Bytes, BytesPerSecond, Chunks, ElementBytes, Nanoseconds, Pages, Ranks, Replicas, Requests, Tokens, Unit,
 };
+pub use alike::PerLayer;
 use layer::Layer;
 
 /// How the numbers of a cache are stored.
@@ -50,6 +52,8 @@ pub struct Budget {
     pub source: String,
     /// MHA, GQA, MQA or MLA, and what else there is.
     pub kind: String,
+    /// What all layers have in common.
+    pub per_layer: PerLayer,
     /// What was asked.
     pub load: Load,
     /// One token, logically: each head once.
@@ -147,6 +151,7 @@ pub fn budget(shape: &Shape, precision: &Precision, load: &Load) -> Result<Budge
         name: shape.name.clone(),
         source: shape.source.clone(),
         kind: shape.kind(),
+        per_layer: PerLayer::new(shape, request.bytes_per_token),
         load: *load,
         bytes_per_token: Bytes(request.bytes_per_token),
         request_bytes: Bytes(request.bytes),

@@ -24,7 +24,7 @@ mod units;
 mod world;
 
 pub use ask::Ask;
-pub use budget::{Budget, Load, Precision, Transfer, budget};
+pub use budget::{Budget, Load, PerLayer, Precision, Transfer, budget};
 pub use chart::bytes_over_tokens;
 pub use compare::compare;
 pub use error::CapacityError;

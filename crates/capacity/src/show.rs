@@ -1,7 +1,7 @@
 //! Budgets as tables, for people and for machines.
 
 use crate::budget::Budget;
-use crate::units::{Unit, readable_bytes, readable_time};
+use crate::units::{Elements, Unit, readable_bytes, readable_time};
 use moonquake_figures::{Cell, Computed, Table};
 use serde_json::Value;
 
@@ -48,6 +48,7 @@ fn words(key: &'static str, title: &'static str, text: &str) -> Figure {
 /// Every number of a budget, in the order of the output.
 fn figures(budget: &Budget) -> Vec<Figure> {
     let mut figures = asked(budget);
+    figures.extend(layer(budget));
     figures.extend(sizes(budget));
     figures.extend(times(budget));
     figures
@@ -66,6 +67,33 @@ fn asked(budget: &Budget) -> Vec<Figure> {
         count("chunk_tokens", "tokens of a chunk", load.chunk.number()),
         count("tp", "ranks", load.tp.number()),
         count("replicas", "replicas", load.replicas.number()),
+    ]
+}
+
+/// What every layer has; absent where layers differ, or where it does not go with the kind.
+fn layer(budget: &Budget) -> Vec<Figure> {
+    let layer = &budget.per_layer;
+    let count = |key, title, number: Option<u128>| Figure {
+        key,
+        title,
+        cell: number.map_or(Cell::Absent, Cell::Whole),
+    };
+    let elements = |number: Option<Elements>| number.map(Unit::number);
+    let each = layer.bytes_per_token.map(|each| each.0);
+    vec![
+        count("layers", "layers", layer.layers.map(Unit::number)),
+        count("kv_heads", "KV heads", layer.kv_heads.map(Unit::number)),
+        count("head_dim", "elements of a head", elements(layer.head_dim)),
+        count("v_head_dim", "elements of a value", elements(layer.v_head_dim)),
+        count("mla_rank", "elements of the latent", elements(layer.mla_rank)),
+        count("rope_dim", "elements of its rotary key", elements(layer.rope_dim)),
+        Figure {
+            key: "bytes_per_token_layer",
+            title: "bytes/token/layer",
+            cell: each.map_or(Cell::Absent, |each| {
+                Cell::Shown(readable_bytes(each), exact(each))
+            }),
+        },
     ]
 }
 

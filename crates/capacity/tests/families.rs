@@ -283,3 +283,40 @@ fn heads_of_a_size_of_their_own_must_be_said() {
     let found = budget_of(&plain("qwen3_vl_moe_text", ""), 1);
     assert_eq!(found.bytes_per_token, Bytes(32 * 4_096));
 }
+
+#[test]
+fn what_all_layers_have_in_common_is_said() {
+    let json = |lines: &str| show::flat(&budget_of(lines, 1));
+    let latent = json(&plain("deepseek_v3", LATENT));
+    for (key, value) in [
+        ("layers", 32),
+        ("mla_rank", 512),
+        ("rope_dim", 64),
+        ("bytes_per_token_layer", 1_152),
+    ] {
+        assert_eq!(latent[key], value, "{key}");
+    }
+    assert!(latent["kv_heads"].is_null() && latent["head_dim"].is_null());
+    // Layers that differ in their window alone keep the same of a token.
+    let windowed = json(&plain("gemma2", &format!("{HEAD}, \"sliding_window\": 100")));
+    assert_eq!(windowed["layers"], 32);
+    assert_eq!(windowed["bytes_per_token_layer"], 4_096);
+    // Others do not, even where the bytes would divide.
+    let heads = format!("[{}8, 4]", "8, ".repeat(30));
+    let mixed = json(&plain("llama", "").replace(": 8,", &format!(": {heads},")));
+    assert_eq!(mixed["layers"], 32);
+    assert!(mixed["bytes_per_token_layer"].is_null() && mixed["kv_heads"].is_null());
+    // An index key is counted once for each layer.
+    let indexed = Ask {
+        index_bytes: Some(132),
+        ..ask(
+            &plain("deepseek_v32", &format!("{LATENT}, \"index_head_dim\": 128")),
+            1,
+        )
+    };
+    let each = indexed.budget().unwrap().per_layer;
+    assert_eq!(
+        (each.layers, each.bytes_per_token),
+        (Some(Layers(32)), Some(Bytes(1_284)))
+    );
+}

@@ -113,8 +113,9 @@ bound for the logical bytes of one request: bytes / bandwidth, rounded up.
 2 bytes, 8192 tokens, batch 64, page 16, chunk 256, tp 8, 20GiB/s.
 
 JSON (`--format json`): one object with table, origin (`computed`), notes, and the fields model, source, attention, tokens,
-batch, page_tokens, chunk_tokens, tp, replicas, bytes_per_token, request_bytes, rank_bytes, physical_bytes, batch_bytes,
-batch_physical_bytes, stored_bytes, pages, allocated_bytes, token_bytes, padding_bytes, chunk_bytes, full_chunks,
+batch, page_tokens, chunk_tokens, tp, replicas, layers, kv_heads, head_dim, v_head_dim, mla_rank, rope_dim,
+bytes_per_token_layer (these null where layers differ or the kind has no such number), bytes_per_token, request_bytes,
+rank_bytes, physical_bytes, batch_bytes, batch_physical_bytes, stored_bytes, pages, allocated_bytes, token_bytes, padding_bytes, chunk_bytes, full_chunks,
 partial_chunk_tokens, partial_chunk_bytes, tensor_scale_bytes, bandwidth_bytes_per_second, transfer_ns,
 batch_transfer_ns, chunk_transfer_ns (the last four null without a bandwidth). A number of more than 64 bits is a text of
 digits. With --explain also explain, a list of name, formula, value, unit. With --compare the fields stand in rows, a list of

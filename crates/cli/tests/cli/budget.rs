@@ -27,7 +27,13 @@ fn cli_a_budget_for_people_and_for_machines() {
         .json();
     assert_eq!(json["origin"], "computed");
     for (key, value) in [
-        ("bytes_per_token", 131_072_u64),
+        ("layers", 32_u64),
+        ("kv_heads", 8),
+        ("head_dim", 128),
+        ("v_head_dim", 128),
+        ("bytes_per_token_layer", 4_096),
+        ("bandwidth_bytes_per_second", 20 << 30),
+        ("bytes_per_token", 131_072),
         ("request_bytes", 1 << 30),
         ("rank_bytes", 128 << 20),
         ("batch_bytes", 64 << 30),
@@ -37,8 +43,21 @@ fn cli_a_budget_for_people_and_for_machines() {
     ] {
         assert_eq!(json[key], json!(value), "{key}");
     }
+    assert!(json["mla_rank"].is_null() && json["rope_dim"].is_null());
     let steps = json["explain"].as_array().unwrap();
     assert!(steps.len() > 15 && steps.iter().all(|step| step["formula"].is_string()));
+}
+
+#[test]
+fn cli_a_bandwidth_may_have_decimals() {
+    let place = Place::new();
+    let json = place
+        .moonquake(&words(
+            "budget --model llama-3-8b --bandwidth 12.5GB/s --format json",
+        ))
+        .exits(0)
+        .json();
+    assert_eq!(json["bandwidth_bytes_per_second"], 12_500_000_000_u64);
 }
 
 #[test]
@@ -94,8 +113,9 @@ fn cli_a_wrong_budget_is_refused_with_the_flag_and_a_mend() {
         ("--tokens 1e9", "--tokens 1e9"),
         ("--tokens 99999999999999999999", "it is too large"),
         ("--bandwidth 20", "such as in 20GiB/s"),
-        ("--bandwidth=-1GB/s", "write an unsigned whole number"),
+        ("--bandwidth=-1GB/s", "write an unsigned number"),
         ("--bandwidth 0GB/s", "must not be 0"),
+        ("--bandwidth 0.0000000015GB/s", "write 1B/s or 2B/s"),
         ("--scale block:128:4", "add --bytes 1"),
         ("--layers 3", "--model and --layers both"),
     ] {
