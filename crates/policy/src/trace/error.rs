@@ -86,11 +86,14 @@ pub enum Flaw {
         at: String,
     },
     /// So late that sums of times would not fit.
-    #[error("timestamp {ms} ms is more than 146 years after 0; count milliseconds from the first request")]
+    #[error("its time, {at}, is more than 146 years after 0; count from the first request")]
     TooLate {
-        /// Milliseconds.
-        ms: u64,
+        /// As it stands, with its unit.
+        at: String,
     },
+    /// A request of nothing.
+    #[error("has no tokens, so it has no first token either; leave the line out")]
+    NoTokens,
     /// No prompt or answer is that long.
     #[error("{key} {tokens} is more than 2^32 tokens; correct it")]
     TooLong {

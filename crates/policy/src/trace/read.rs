@@ -50,7 +50,8 @@ pub fn parse(file: &str, bytes: &[u8], reading: &Reading) -> Result<Trace, Trace
 
 /// Reads references to blocks: JSON lines of requests, or a table of block ids (see `csv.rs`).
 ///
-/// Requests are checked as in [`read`], but an id may stand behind different ids: the order of references is all that counts.
+/// The order of references is all that counts: an id may stand behind different ids, and lengths need not go with the number of
+/// ids. How often it is so is said in notes.
 pub fn read_references(path: &Path, block_tokens: u64) -> Result<References, TraceError> {
     parse_references(&path.display().to_string(), &bytes(path)?, block_tokens)
 }
@@ -68,11 +69,20 @@ pub fn parse_references(file: &str, bytes: &[u8], block_tokens: u64) -> Result<R
         return Ok(read);
     }
     let mut trace = builder::empty(block_tokens)?;
-    let strays = jsonl::parse(text, &mut trace, false).map_err(|(line, flaw)| at(file, line, flaw))?;
+    let odd = jsonl::parse(text, &mut trace, false).map_err(|(line, flaw)| at(file, line, flaw))?;
     let mut notes = Vec::new();
-    if strays > 0 {
+    if odd.lengths > 0 {
         notes.push(format!(
-            "{strays} references stand behind another block than the first one to the same id did: ids name no prefixes here."
+            "{} of {} requests have another number of block ids than input_length makes blocks of {block_tokens} tokens, or a \
+             length out of range: lengths play no part here.",
+            odd.lengths,
+            trace.requests.len()
+        ));
+    }
+    if odd.strays > 0 {
+        notes.push(format!(
+            "{} references stand behind another block than the first one to the same id did: ids name no prefixes here.",
+            odd.strays
         ));
     }
     Ok(References {
