@@ -5,7 +5,7 @@ use super::{Flaw, Request, Trace, TraceError};
 use crate::Block;
 
 /// No sum of a few of them leaves 64 bits: 146 years in nanoseconds.
-const LATEST_NS: u64 = u64::MAX / 4;
+pub(super) const LATEST_NS: u64 = u64::MAX / 4;
 /// References that can be counted in 32 bits.
 const MOST_REFERENCES: usize = (u32::MAX - 16) as usize;
 

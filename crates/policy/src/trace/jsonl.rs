@@ -1,7 +1,8 @@
 //! The public Mooncake format: a JSON object a line.
 //!
 //! `{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}`, timestamp in milliseconds, lengths
-//! in tokens, ids of blocks of 512 tokens. An id names a block with all that stands before it. Other keys are passed over.
+//! in tokens, ids of blocks of 512 tokens. An id names a block with all that stands before it. Other keys are passed
+//! over, but `arrival_time` is of the other form (`asks.rs`).
 
 use super::intern::Ids;
 use super::{Flaw, Trace, builder};
@@ -121,10 +122,17 @@ fn row(line: &str, ids: &mut Vec<u64>) -> Result<Row, Flaw> {
         let table = line
             .trim_ascii_start()
             .starts_with(|first: char| first.is_ascii_alphanumeric());
-        if wrong.is_data() && !table {
+        if wrong.is_data() && super::asks::has_keys(line) {
+            Flaw::Mixed
+        } else if wrong.is_data() && !table {
             Flaw::NotARequest { column, why }
         } else {
-            Flaw::NotJson { column, why, table }
+            Flaw::NotJson {
+                column,
+                why,
+                keys: "timestamp, input_length, output_length and hash_ids",
+                table,
+            }
         }
     })
 }
@@ -136,6 +144,8 @@ enum Key {
     InputLength,
     OutputLength,
     HashIds,
+    /// Of the other form.
+    ArrivalTime,
     #[serde(other)]
     Other,
 }
@@ -162,6 +172,7 @@ impl<'de> Visitor<'de> for Line<'_> {
                     map.next_value_seed(Ints { ids: &mut *self.ids })?;
                     once(&mut hash_ids, (), "hash_ids")?;
                 }
+                Key::ArrivalTime => return Err(M::Error::custom("both forms in one line")),
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }

@@ -1,6 +1,6 @@
 //! Files to traces.
 
-use super::{Flaw, MOONCAKE_BLOCK_TOKENS, Ticks, Trace, TraceError, builder, csv, jsonl, ticks};
+use super::{Flaw, MOONCAKE_BLOCK_TOKENS, Ticks, Trace, TraceError, asks, builder, csv, jsonl, ticks};
 use crate::Block;
 use std::io::BufRead;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct References {
     pub notes: Vec<String>,
 }
 
-/// Reads a trace of requests (JSON lines, see `jsonl.rs`).
+/// Reads a trace of requests: JSON lines, of Mooncake's form (see `jsonl.rs`) or with prefixes (see `asks.rs`).
 pub fn read(path: &Path, reading: &Reading) -> Result<Trace, TraceError> {
     parse(&path.display().to_string(), &bytes(path)?, reading)
 }
@@ -43,7 +43,12 @@ pub fn read(path: &Path, reading: &Reading) -> Result<Trace, TraceError> {
 pub fn parse(file: &str, bytes: &[u8], reading: &Reading) -> Result<Trace, TraceError> {
     let text = text(file, bytes)?;
     let mut trace = builder::empty(reading.block_tokens)?;
-    jsonl::parse(text, &mut trace, true).map_err(|(line, flaw)| at(file, line, flaw))?;
+    let wrong = |(line, flaw)| at(file, line, flaw);
+    if asks::is_form(text) {
+        trace = asks::parse(text, reading.block_tokens).map_err(wrong)?;
+    } else {
+        jsonl::parse(text, &mut trace, true).map_err(wrong)?;
+    }
     ticks::apply(&mut trace, reading.ticks);
     Ok(trace)
 }
@@ -59,6 +64,18 @@ pub fn read_references(path: &Path, block_tokens: u64) -> Result<References, Tra
 /// As [`read_references`], from memory; `file` is what errors call it.
 pub fn parse_references(file: &str, bytes: &[u8], block_tokens: u64) -> Result<References, TraceError> {
     let text = text(file, bytes)?;
+    if asks::is_form(text) {
+        let reading = Reading {
+            block_tokens,
+            ticks: Ticks::Raw,
+        };
+        let trace = parse(file, bytes, &reading)?;
+        return Ok(References {
+            blocks: trace.blocks(),
+            references: trace.references,
+            notes: Vec::new(),
+        });
+    }
     if !text.starts_with('{') && !text.contains("\"hash_ids\"") {
         let read = csv::parse(text).map_err(|(line, flaw)| at(file, line, flaw))?;
         if read.references.is_empty() {

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace in Mooncake's format: lines of JSON with timestamp, input_length, output_length and hash_ids
+    /// A trace, lines of JSON in one of two forms: Mooncake's (timestamp in ms, input_length, output_length, hash_ids), or with
+    /// prefixes (arrival_time in ns, namespace, prefix_id, prefix_tokens, suffix_tokens)
     #[arg(long, value_name = "FILE", help_heading = "Load")]
     pub(super) trace: Option<PathBuf>,
     /// Generated loads: scan, zipf, burst, switch (all four)
@@ -57,7 +58,7 @@ pub(crate) struct Args {
     /// Flattened unit blocks without time: how many references hit, exactly
     #[arg(long, help_heading = "Cache")]
     pub(super) blocks_only: bool,
-    /// Tokens of a block (512); those of a trace are 512
+    /// Tokens of a block (512); those of a trace with hash_ids are 512
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..=1_048_576), allow_negative_numbers = true, help_heading = "Cache")]
     pub(super) chunk: Option<u64>,
     /// Bytes of KV cache for a token, such as 128KiB (128KiB)
