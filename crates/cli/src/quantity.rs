@@ -42,9 +42,35 @@ const TIMES_PS: Units = &[
     ("min", 60_000_000_000_000),
 ];
 
+/// What can be written.
+#[derive(Clone, Copy)]
+struct Range {
+    least: &'static str,
+    most: &'static str,
+    such_as: &'static str,
+}
+
+impl Range {
+    const fn new(least: &'static str, most: &'static str, such_as: &'static str) -> Range {
+        Range { least, most, such_as }
+    }
+
+    fn mend(self) -> String {
+        let Range { least, most, such_as } = self;
+        format!("write an unsigned whole number and a unit, from {least} to {most}, such as {such_as}")
+    }
+}
+
+// The most that 64 bits hold, of the smallest unit.
+const SIZE: Range = Range::new("1B", "16383PiB", "64GiB");
+const RATE: Range = Range::new("1B/s", "16777215TiB/s", "20GiB/s");
+const COST: Range = Range::new("0ps", "18446744s", "100us");
+const TIME: Range = Range::new("0ns", "18446744s", "100us");
+const SOME_TIME: Range = Range::new("1ns", "18446744s", "5s");
+
 /// Bytes, such as `64GiB`; not 0.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    positive(quantity(text, SIZES, "64GiB")?, "64GiB")
+    positive(quantity(text, SIZES, SIZE)?, SIZE)
 }
 
 /// Bytes per second, such as `20GiB/s`, `25GB/s` or `200Gb/s`; not 0.
@@ -55,17 +81,21 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
             return Err(format!("for bits, write {number}Gb/s"));
         }
     }
-    positive(quantity(text, RATES, "20GiB/s")?, "20GiB/s")
+    positive(quantity(text, RATES, RATE)?, RATE)
 }
 
 /// Picoseconds, such as `1500ps` or `100us`.
 pub(crate) fn picoseconds(text: &str) -> Result<u64, String> {
-    quantity(text, TIMES_PS, "100us")
+    quantity(text, TIMES_PS, COST)
 }
 
 /// Nanoseconds, such as `200us`.
 pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
-    let ps = picoseconds(text)?;
+    whole_nanoseconds(text, TIME)
+}
+
+fn whole_nanoseconds(text: &str, range: Range) -> Result<u64, String> {
+    let ps = quantity(text, TIMES_PS, range)?;
     match ps % 1_000 {
         0 => Ok(ps / 1_000),
         _ => Err("write whole nanoseconds; only a cost per token has picoseconds".to_owned()),
@@ -74,23 +104,26 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
 
 /// Nanoseconds, not 0.
 pub(crate) fn some_nanoseconds(text: &str) -> Result<u64, String> {
-    positive(nanoseconds(text)?, "5s")
+    positive(whole_nanoseconds(text, SOME_TIME)?, SOME_TIME)
 }
 
-fn positive(number: u64, example: &str) -> Result<u64, String> {
+fn positive(number: u64, range: Range) -> Result<u64, String> {
     match number {
-        0 => Err(format!("it must not be 0; write for example {example}")),
+        0 => Err(format!("it must not be 0; {}", range.mend())),
         number => Ok(number),
     }
 }
 
-fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
+fn quantity(text: &str, units: Units, range: Range) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     if digits == 0 {
-        return Err(format!(
-            "write an unsigned whole number and a unit, such as {example}"
-        ));
+        let why = match text.as_bytes() {
+            [] | [b'-', b'-', ..] => "the number is missing",
+            [b'-', ..] => "it is negative",
+            _ => "it is no number",
+        };
+        return Err(format!("{why}; {}", range.mend()));
     }
     let names = || units.iter().map(|(name, _)| *name);
     let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
@@ -98,7 +131,7 @@ fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
         return Err(match unit.trim() {
             "" => format!(
                 "add a unit, such as in {number}{}; there are {}",
-                example_unit(example),
+                example_unit(range.such_as),
                 all()
             ),
             near if near.starts_with('.') => {
@@ -120,7 +153,7 @@ fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
         .parse::<u64>()
         .ok()
         .and_then(|number| number.checked_mul(*factor))
-        .ok_or_else(|| format!("it is too large; write for example {example}"))
+        .ok_or_else(|| format!("it is too large; {}", range.mend()))
 }
 
 /// The unit of an example.
@@ -142,6 +175,27 @@ mod tests {
         assert_eq!(picoseconds("1500ps"), Ok(1_500));
         assert_eq!(nanoseconds("200us"), Ok(200_000));
         assert_eq!(nanoseconds("0ns"), Ok(0));
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_in_it() {
+        for end in [SIZE.least, SIZE.most, SIZE.such_as] {
+            assert!(size(end).is_ok(), "{end}");
+        }
+        for end in [RATE.least, RATE.most, RATE.such_as] {
+            assert!(rate(end).is_ok(), "{end}");
+        }
+        for end in [COST.least, COST.most, COST.such_as] {
+            assert!(picoseconds(end).is_ok(), "{end}");
+        }
+        for end in [SOME_TIME.least, SOME_TIME.most, SOME_TIME.such_as, TIME.least] {
+            assert!(nanoseconds(end).is_ok(), "{end}");
+        }
+        let said = some_nanoseconds("-1s").unwrap_err();
+        assert!(
+            said.contains("it is negative") && said.contains("from 1ns to 18446744s"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Load {
         let mut chart = Chart::lines("ttft", &title, across, up);
         let cases = self.cases.iter().filter(|case| case.decision == decision);
         for case in cases {
-            chart.series(&self.label(case), times(case));
+            chart.series(self.label(case), times(case));
         }
         if self.has_several_seeds() {
             chart.notes.push("Of the first seed.".to_owned());

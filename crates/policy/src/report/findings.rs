@@ -7,6 +7,9 @@ use moonquake_figures::Unit;
 /// Less than this share of goodput, in millionths, is no finding.
 const LEAST_LOSS_PPM: u64 = 10_000;
 
+/// Whether two cases are compared.
+type Compared = fn(&Case, &Case) -> bool;
+
 /// Two cases of which the first has more hits and less goodput.
 struct Pair<'a> {
     more_hits: &'a Case,
@@ -24,7 +27,7 @@ impl Report {
                 true => "by capacity",
                 false => "by policy",
             };
-            let kinds: [(&str, fn(&Case, &Case) -> bool); 2] = [
+            let kinds: [(&str, Compared); 2] = [
                 ("by decision", |one, two| {
                     one.is_beside(two) && one.decision != two.decision
                 }),
@@ -47,7 +50,7 @@ impl Report {
 
 impl Load {
     /// Of the pairs that are compared, the one that loses most goodput; the first of equal ones.
-    fn worst(&self, is_compared: fn(&Case, &Case) -> bool) -> Option<Pair<'_>> {
+    fn worst(&self, is_compared: Compared) -> Option<Pair<'_>> {
         let mut worst: Option<Pair<'_>> = None;
         for one in &self.cases {
             for two in self.cases.iter().filter(|two| is_compared(one, two)) {
