@@ -47,9 +47,35 @@ const MOST_DECIMALS: usize = 20;
 /// A text that is worth repeating.
 const LONGEST: usize = 40;
 
+/// What can be written.
+#[derive(Clone, Copy)]
+struct Range {
+    least: &'static str,
+    most: &'static str,
+    such_as: &'static str,
+}
+
+impl Range {
+    const fn new(least: &'static str, most: &'static str, such_as: &'static str) -> Range {
+        Range { least, most, such_as }
+    }
+
+    fn mend(self) -> String {
+        let Range { least, most, such_as } = self;
+        format!("write an unsigned number and a unit, from {least} to {most}, such as {such_as}")
+    }
+}
+
+// The most that 64 bits hold, of the smallest unit.
+const SIZE: Range = Range::new("1B", "16383PiB", "64GiB");
+const RATE: Range = Range::new("1B/s", "16777215TiB/s", "20GiB/s");
+const COST: Range = Range::new("0ps", "18446744s", "100us");
+const TIME: Range = Range::new("0ns", "18446744s", "100us");
+const SOME_TIME: Range = Range::new("1ns", "18446744s", "5s");
+
 /// Bytes, such as `64GiB` or `1.5GiB`; not 0.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    positive(quantity(text, SIZES, "64GiB")?, "64GiB")
+    positive(quantity(text, SIZES, SIZE)?, SIZE)
 }
 
 /// Bytes per second, such as `20GiB/s`, `12.5GB/s` or `200Gb/s`; not 0.
@@ -60,17 +86,21 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
             return Err(format!("for bits, write {number}Gb/s"));
         }
     }
-    positive(quantity(text, RATES, "20GiB/s")?, "20GiB/s")
+    positive(quantity(text, RATES, RATE)?, RATE)
 }
 
 /// Picoseconds, such as `1500ps` or `100us`.
 pub(crate) fn picoseconds(text: &str) -> Result<u64, String> {
-    quantity(text, TIMES_PS, "100us")
+    quantity(text, TIMES_PS, COST)
 }
 
 /// Nanoseconds, such as `200us`.
 pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
-    let ps = picoseconds(text)?;
+    whole_nanoseconds(text, TIME)
+}
+
+fn whole_nanoseconds(text: &str, range: Range) -> Result<u64, String> {
+    let ps = quantity(text, TIMES_PS, range)?;
     match ps % 1_000 {
         0 => Ok(ps / 1_000),
         _ => Err("write whole nanoseconds; only a cost per token has picoseconds".to_owned()),
@@ -79,23 +109,23 @@ pub(crate) fn nanoseconds(text: &str) -> Result<u64, String> {
 
 /// Nanoseconds, not 0.
 pub(crate) fn some_nanoseconds(text: &str) -> Result<u64, String> {
-    positive(nanoseconds(text)?, "5s")
+    positive(whole_nanoseconds(text, SOME_TIME)?, SOME_TIME)
 }
 
-fn positive(number: u64, example: &str) -> Result<u64, String> {
+fn positive(number: u64, range: Range) -> Result<u64, String> {
     match number {
-        0 => Err(format!("it must not be 0; write for example {example}")),
+        0 => Err(format!("it must not be 0; {}", range.mend())),
         number => Ok(number),
     }
 }
 
-fn quantity(text: &str, units: Units, example: &str) -> Result<u64, String> {
-    let number = Decimal::split(text, example)?;
+fn quantity(text: &str, units: Units, range: Range) -> Result<u64, String> {
+    let number = Decimal::split(text, range)?;
     let Some((_, factor)) = units.iter().find(|(name, _)| *name == number.unit) else {
-        return Err(no_unit(&number, units, example));
+        return Err(no_unit(&number, units, range.such_as));
     };
     let (smallest, _) = units.first().copied().unwrap_or_default();
-    number.times(*factor, smallest, example)
+    number.times(*factor, smallest, range)
 }
 
 /// An unsigned number as it is written, with what stands behind it.
@@ -109,7 +139,7 @@ struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    fn split(text: &'a str, example: &str) -> Result<Decimal<'a>, String> {
+    fn split(text: &'a str, range: Range) -> Result<Decimal<'a>, String> {
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let (whole, rest) = text.split_at(digits(text));
         if whole.is_empty() {
@@ -117,7 +147,12 @@ impl<'a> Decimal<'a> {
             return Err(if digits(behind) > 0 && rest.len() <= LONGEST {
                 format!("write a digit before the point: 0{}", rest.escape_debug())
             } else {
-                format!("write an unsigned number and a unit, such as {example}")
+                let why = match text.as_bytes() {
+                    [] | [b'-', b'-', ..] => "the number is missing",
+                    [b'-', ..] => "it is negative",
+                    _ => "it is no number",
+                };
+                format!("{why}; {}", range.mend())
             });
         }
         let Some(behind) = rest.strip_prefix('.') else {
@@ -141,8 +176,8 @@ impl<'a> Decimal<'a> {
     }
 
     /// So many of the smallest unit: exactly, or not at all.
-    fn times(&self, factor: u64, smallest: &str, example: &str) -> Result<u64, String> {
-        let too_large = || format!("it is too large; write for example {example}");
+    fn times(&self, factor: u64, smallest: &str, range: Range) -> Result<u64, String> {
+        let too_large = || format!("it is too large; {}", range.mend());
         let whole = self.whole.parse::<u64>().map_err(|_| too_large())?;
         let whole = whole.checked_mul(factor).ok_or_else(too_large)?;
         if self.decimals.is_empty() {
@@ -228,6 +263,27 @@ mod tests {
         assert_eq!(nanoseconds("1.5us"), Ok(1_500));
         // Not what binary floating point makes of it.
         assert_eq!(size("9007199.254740993GB"), Ok(9_007_199_254_740_993));
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_in_it() {
+        for end in [SIZE.least, SIZE.most, SIZE.such_as] {
+            assert!(size(end).is_ok(), "{end}");
+        }
+        for end in [RATE.least, RATE.most, RATE.such_as] {
+            assert!(rate(end).is_ok(), "{end}");
+        }
+        for end in [COST.least, COST.most, COST.such_as] {
+            assert!(picoseconds(end).is_ok(), "{end}");
+        }
+        for end in [SOME_TIME.least, SOME_TIME.most, SOME_TIME.such_as, TIME.least] {
+            assert!(nanoseconds(end).is_ok(), "{end}");
+        }
+        let said = some_nanoseconds("-1s").unwrap_err();
+        assert!(
+            said.contains("it is negative") && said.contains("from 1ns to 18446744s"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use moonquake_policy::flat;
 use moonquake_policy::policies::Kind;
 use moonquake_policy::trace::{self, MOONCAKE_BLOCK_TOKENS, Reading, References, Ticks};
+use std::io::Write;
 use std::path::PathBuf;
 
 /// The trace is not part of the project: it lies beside it, or the check is left out.
@@ -13,7 +14,9 @@ fn conversation() -> Option<PathBuf> {
     );
     let path = PathBuf::from(beside);
     if !path.exists() {
-        println!("left out: {beside} is not there");
+        // The harness shows what a passing test prints only if it does not go through `println`.
+        let said = format!("left out: {beside} is not there\n");
+        std::io::stderr().write_all(said.as_bytes()).unwrap();
         return None;
     }
     Some(path)

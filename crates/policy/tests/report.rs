@@ -34,6 +34,7 @@ fn case(policy: &str, decision: &str, runs: &[(u64, u64)]) -> Case {
         .map(|((hits, good), seed)| outcome(seed, *hits, *good));
     Case {
         policy: policy.to_owned(),
+        capacity_blocks: 10_000,
         decision: decision.to_owned(),
         outcomes: outcomes.collect(),
     }
@@ -45,6 +46,7 @@ fn report(cases: Vec<Case>) -> Report {
         loads: vec![Load {
             workload: "zipf".to_owned(),
             notes: vec!["Made from the seeds.".to_owned()],
+            machine: Config::default(),
             cases,
         }],
     }
@@ -78,10 +80,49 @@ fn more_hits_with_less_goodput_is_said_with_both_names_and_figures() {
     assert_eq!(
         findings,
         [
-            "zipf: a higher hit rate with 21.21 % less goodput, on 1 of 2 seeds. lru with fetch: 51.00 % of tokens hit, 1.300 \
+            "zipf, by decision: a higher hit rate with 21.21 % less goodput, on 1 of 2 seeds. lru with fetch: 51.00 % of tokens hit, 1.300 \
           requests/s within the SLO. lru with faster: 42.00 % of tokens hit, 1.650 requests/s within the SLO."
         ]
     );
+}
+
+#[test]
+fn two_findings_about_one_row_open_differently() {
+    let findings = report(vec![
+        case("lru", "fetch", &[(500_000, 40)]),
+        case("lru", "faster", &[(400_000, 80)]),
+        case("sieve", "fetch", &[(400_000, 80)]),
+    ])
+    .findings();
+    assert!(findings[0].starts_with("zipf, by decision: a higher hit rate with 50.00 % less goodput."));
+    assert!(findings[1].starts_with("zipf, by policy: a higher hit rate with 50.00 % less goodput."));
+}
+
+#[test]
+fn caches_of_two_sizes_are_told_apart_by_a_field() {
+    let mut two = report(vec![
+        case("lru", "fetch", &[(400_000, 80)]),
+        case("lru", "fetch", &[(500_000, 40)]),
+    ]);
+    two.loads[0].cases[0].capacity_blocks = 500;
+    let json = two.json();
+    for rows in [&json["results"]["rows"], &json["runs"]["rows"]] {
+        for (place, blocks) in [500, 10_000].into_iter().enumerate() {
+            assert_eq!(rows[place]["policy"], "lru");
+            assert_eq!(rows[place]["capacity_blocks"], blocks);
+        }
+    }
+    let load = &json["workloads"][0];
+    assert!(load["machine"]["capacity_blocks"].is_null(), "{load}");
+    assert_eq!(
+        load["machine"]["bandwidth_bytes_per_second"],
+        20_u64 << 30,
+        "{load}"
+    );
+    assert!(two.text().contains("lru, 500 blocks"));
+    let said = &two.findings()[0];
+    assert!(said.starts_with("zipf, by capacity: a higher"), "{said}");
+    assert!(said.contains("lru, 10000 blocks with fetch: 50.00 %"), "{said}");
 }
 
 #[test]
@@ -148,6 +189,7 @@ fn a_report_of_nothing_has_every_form() {
     assert!(empty.page("").contains("zipf"));
     let none = report(vec![Case {
         policy: "lru".to_owned(),
+        capacity_blocks: 1,
         decision: "fetch".to_owned(),
         outcomes: Vec::new(),
     }]);

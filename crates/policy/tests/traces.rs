@@ -60,10 +60,18 @@ fn refused(text: &[u8], line: u64, words: &str) {
     }
 }
 
+/// A line between two good ones.
+fn second(line: &str) -> Vec<u8> {
+    format!("{GOOD}\n{line}\n{GOOD}\n").into_bytes()
+}
+
+/// The good line with something else in it, between two good ones.
+fn with(from: &str, to: &str) -> Vec<u8> {
+    second(&GOOD.replace(from, to))
+}
+
 #[test]
-fn broken_lines_are_refused() {
-    let second = |line: &str| format!("{GOOD}\n{line}\n{GOOD}\n").into_bytes();
-    let with = |from: &str, to: &str| second(&GOOD.replace(from, to));
+fn lines_that_are_no_request_are_refused() {
     refused(&second("nonsense"), 2, "is not JSON at byte");
     refused(&second("5,1,2"), 2, "read with --blocks-only");
     refused(&second(&GOOD[..40]), 2, "is not JSON at byte 40 (EOF");
@@ -99,19 +107,44 @@ fn broken_lines_are_refused() {
         2,
         "whole numbers of 0 or more",
     );
-    refused(
+}
+
+/// As [`refused`], but alone for its references it is read, with a note.
+fn odd(text: &[u8], words: &str) {
+    let said = parse("t.jsonl", text, &Reading::default())
+        .expect_err(words)
+        .to_string();
+    assert!(said.starts_with("t.jsonl:2: ") && said.contains(words), "{said}");
+    let read = parse_references("t.jsonl", text, 512).unwrap();
+    let note = read.notes.first().expect(words);
+    assert!(note.starts_with("1 of 3 requests have another number"), "{note}");
+    assert!(read.references.len() >= 4, "{words}");
+}
+
+#[test]
+fn lengths_go_with_ids_only_where_requests_are_simulated() {
+    odd(
         &with("[7, 8]", "[7]"),
-        2,
         "has 1 block ids, but input_length 1000 makes 2 blocks of 512",
     );
-    refused(&with("1000", "1025"), 2, "makes 3 blocks");
-    refused(&with("1000", "0"), 2, "makes 0 blocks");
-    refused(&with("1000", "18446744073709551615"), 2, "more than 2^32 tokens");
-    refused(
+    odd(&with("1000", "1025"), "makes 3 blocks");
+    odd(
+        &with("1000", "0"),
+        "has no tokens, so it has no first token either; leave the line out",
+    );
+    odd(
+        &second(&GOOD.replace("1000", "0").replace("7, 8", "")),
+        "has no tokens",
+    );
+    odd(&with("1000", "18446744073709551615"), "more than 2^32 tokens");
+    odd(
         &with("5,", "4294967296,"),
-        2,
         "output_length 4294967296 is more than 2^32 tokens",
     );
+}
+
+#[test]
+fn times_and_ids_that_cannot_be_are_refused() {
     refused(&with("p\": 0", "p\": 18446744073709551615"), 2, "146 years");
     refused(&with("p\": 0", "p\": 9000000000000"), 2, "146 years");
     refused(

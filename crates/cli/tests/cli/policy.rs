@@ -88,11 +88,14 @@ fn cli_policy_finds_where_more_hits_are_worse() {
         );
     }
     let text = said.out.replace('\n', " ");
-    assert!(text.contains("slow-link: a higher hit rate with"), "{text}");
+    assert!(
+        text.contains("slow-link, by capacity: a higher hit rate with"),
+        "{text}"
+    );
     assert!(text.contains("lru, 30000 blocks with fetch"), "{text}");
     assert!(text.contains("lru, 500 blocks with fetch"), "{text}");
     let page = std::fs::read_to_string(place.path().join("a.html")).unwrap();
-    assert!(page.contains("slow-link: a higher hit rate with"));
+    assert!(page.contains("slow-link, by capacity: a higher hit rate with"));
     // A slow link does the same to any load.
     let slow = [
         "policy",
@@ -108,7 +111,10 @@ fn cli_policy_finds_where_more_hits_are_worse() {
         "600",
     ];
     let text = place.moonquake(&slow).exits(0).out.replace('\n', " ");
-    assert!(text.contains("zipf: a higher hit rate with"), "{text}");
+    assert!(
+        text.contains("zipf, by decision: a higher hit rate with"),
+        "{text}"
+    );
     assert!(
         text.contains("lru with fetch:") && text.contains("lru with faster:"),
         "{text}"
@@ -150,7 +156,7 @@ fn cli_policy_json_carries_units_and_keeps_its_sums() {
             number("input_tokens")
         );
     }
-    assert_eq!(json["machine"]["slo_ns"], 5_000_000_000_u64);
+    assert_eq!(json["workloads"][0]["machine"]["slo_ns"], 5_000_000_000_u64);
 }
 
 #[test]
@@ -225,65 +231,156 @@ fn cli_policy_says_what_became_of_ticks() {
         .says("each of seeds 7 to 9");
 }
 
+const ZIPF: [&str; 3] = ["policy", "--workload", "zipf"];
+
+/// Flags that are refused, and words of the message.
+type Wrong<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
+
+fn refuses(place: &Place, wrong: &[Wrong<'_>]) {
+    for (first, more, part) in wrong {
+        let said = place.moonquake(&with(first, more)).exits(64).complains(part);
+        assert_eq!(said.out, "");
+    }
+}
+
+#[test]
+fn cli_policy_refuses_names_that_nothing_has() {
+    let wrong: &[Wrong<'_>] = &[
+        (&ZIPF, &["--policy", "sive"], "did you mean sieve?"),
+        (&ZIPF, &["--policy", ""], "there are lru"),
+        (&["policy"], &["--workload", "zpif"], "did you mean zipf?"),
+        (&ZIPF, &["--decision", "faste"], "did you mean faster?"),
+        (&ZIPF, &["--queue", "lifo"], "fifo, shortest, deadline"),
+        (&ZIPF, &["--format", "jsn"], "did you mean json?"),
+    ];
+    refuses(&Place::new(), wrong);
+}
+
+#[test]
+fn cli_policy_refuses_numbers_that_no_machine_has() {
+    let wrong: &[Wrong<'_>] = &[
+        (&ZIPF, &["--capacity", "64"], "add a unit"),
+        (&ZIPF, &["--capacity", "64GIB"], "did you mean 64GiB?"),
+        (&ZIPF, &["--capacity", "1KiB"], "--capacity"),
+        (&ZIPF, &["--capacity-blocks", "0"], "--capacity-blocks"),
+        (&ZIPF, &["--capacity-blocks", "-1"], "--capacity-blocks"),
+        (&ZIPF, &["--capacity-blocks", "1,2"], "--blocks-only"),
+        (
+            &ZIPF,
+            &["--capacity", "1TiB", "--capacity-blocks", "9"],
+            "give one of them",
+        ),
+        (&ZIPF, &["--bandwidth", "0GiB/s"], "must not be 0"),
+        (&ZIPF, &["--bandwidth", "20"], "--bandwidth"),
+        (&ZIPF, &["--servers", "0"], "--servers"),
+        (&ZIPF, &["--seeds", "0"], "--seeds"),
+        (
+            &ZIPF,
+            &["--seed", "18446744073709551615", "--seeds", "2"],
+            "--seed",
+        ),
+        (&ZIPF, &["--threads", "0"], "--threads"),
+        (&ZIPF, &["--slo", "0s"], "--slo"),
+        (&ZIPF, &["--chunk", "0"], "--chunk"),
+        (&ZIPF, &["--requests", "0"], "--requests"),
+        (&ZIPF, &["--prefill", "linear:5ms"], "linear:5ms,100us"),
+        (&ZIPF, &["--prefill", "cubic:5ms"], "constant, linear, quadratic"),
+        (&ZIPF, &["--prefill", "constant:-1ms"], "unsigned"),
+        (
+            &ZIPF,
+            &["--prefill", "quadratic:5ms,80us"],
+            "quadratic takes 3 costs, 2 were given",
+        ),
+        (
+            &ZIPF,
+            &["--prefill", "constant"],
+            "constant takes 1 cost, 0 were given",
+        ),
+        (&ZIPF, &["--prefill", "-1"], "there are constant"),
+    ];
+    refuses(&Place::new(), wrong);
+}
+
+#[test]
+fn cli_policy_names_the_range_of_a_number_and_an_example() {
+    let place = Place::new();
+    let whole = [
+        ("--capacity-blocks", "from 1 to 4294967295, such as 10000"),
+        ("--servers", "from 1 to 1000000, such as 4"),
+        ("--seed", "from 0 to 18446744073709551615, such as 1"),
+        ("--seeds", "from 1 to 1000, such as 5"),
+        ("--requests", "from 1 to 10000000, such as 3000"),
+        ("--prefixes", "from 1 to 10000000, such as 2000"),
+        ("--prefix-tokens", "from 0 to 16777216, such as 8192"),
+        ("--suffix-tokens", "from 1 to 16777216, such as 1024"),
+        ("--chunk", "from 1 to 1048576, such as 512"),
+        ("--threads", "from 1 to 1024, such as 8"),
+    ];
+    let units = [
+        ("--gap", "from 0ns to 18446744s, such as 100us"),
+        ("--lookup", "from 0ns to 18446744s, such as 100us"),
+        ("--slo", "from 1ns to 18446744s, such as 5s"),
+        ("--prefetch-deadline", "from 1ns to 18446744s, such as 5s"),
+        ("--capacity", "from 1B to 16383PiB, such as 64GiB"),
+        ("--bytes-per-token", "from 1B to 16383PiB, such as 64GiB"),
+        ("--bandwidth", "from 1B/s to 16777215TiB/s, such as 20GiB/s"),
+    ];
+    let says = |flag: &str, value: &str, why: &str, range: &str| {
+        for words in [
+            vec![flag.to_owned(), value.to_owned()],
+            vec![format!("{flag}={value}")],
+        ] {
+            let mut flags = ZIPF.to_vec();
+            flags.extend(words.iter().map(String::as_str));
+            let said = place.moonquake(&flags).exits(64).complains(flag).complains(why);
+            said.complains(range);
+        }
+    };
+    for (flag, range) in whole {
+        says(flag, "-1", "it is negative", range);
+        says(flag, "NaN", "it is no number", range);
+        says(flag, "1e3", "no plain whole number", range);
+        says(flag, "18446744073709551616", "it is too large", range);
+    }
+    says("--suffix-tokens", "0", "there must be at least one", whole[7].1);
+    for (flag, range) in units {
+        says(flag, "-1s", "it is negative", range);
+        says(flag, "NaN", "it is no number", range);
+    }
+}
+
 #[test]
 fn cli_policy_refuses_what_it_would_ignore_or_no_machine_has() {
     let place = Place::new();
     place.file("t.jsonl", scan(2, 2));
     let trace = ["policy", "--trace", "t.jsonl"];
     let many = (1..=51).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    let zipf = ["policy", "--workload", "zipf"];
-    let wrong: &[(&[&str], &[&str], &str)] = &[
-        (&zipf, &["--policy", "sive"], "did you mean sieve?"),
-        (&zipf, &["--policy", ""], "there are lru"),
-        (&["policy"], &["--workload", "zpif"], "did you mean zipf?"),
-        (&zipf, &["--decision", "faste"], "did you mean faster?"),
-        (&zipf, &["--queue", "lifo"], "fifo, shortest, deadline"),
-        (&zipf, &["--format", "jsn"], "did you mean json?"),
-        (&zipf, &["--capacity", "64"], "add a unit"),
-        (&zipf, &["--capacity", "64GIB"], "did you mean 64GiB?"),
-        (&zipf, &["--capacity", "1KiB"], "--capacity"),
-        (&zipf, &["--capacity-blocks", "0"], "--capacity-blocks"),
-        (&zipf, &["--capacity-blocks", "-1"], "--capacity-blocks"),
-        (&zipf, &["--capacity-blocks", "1,2"], "--blocks-only"),
+    let wrong: &[Wrong<'_>] = &[
+        (&ZIPF, &["--ticks", "raw"], "--ticks"),
         (
-            &zipf,
-            &["--capacity", "1TiB", "--capacity-blocks", "9"],
-            "give one of them",
-        ),
-        (&zipf, &["--bandwidth", "0GiB/s"], "must not be 0"),
-        (&zipf, &["--bandwidth", "20"], "--bandwidth"),
-        (&zipf, &["--servers", "0"], "--servers"),
-        (&zipf, &["--seeds", "0"], "--seeds"),
-        (
-            &zipf,
-            &["--seed", "18446744073709551615", "--seeds", "2"],
-            "--seed",
-        ),
-        (&zipf, &["--threads", "0"], "--threads"),
-        (&zipf, &["--slo", "0s"], "--slo"),
-        (&zipf, &["--chunk", "0"], "--chunk"),
-        (&zipf, &["--requests", "0"], "--requests"),
-        (&zipf, &["--prefill", "linear:5ms"], "linear:5ms,100us"),
-        (&zipf, &["--prefill", "cubic:5ms"], "constant, linear, quadratic"),
-        (&zipf, &["--prefill", "constant:-1ms"], "unsigned"),
-        (&zipf, &["--ticks", "raw"], "--ticks"),
-        (
-            &zipf,
+            &ZIPF,
             &["--blocks-only", "--slo", "5s"],
             "--slo makes no difference",
         ),
         (
-            &zipf,
+            &ZIPF,
             &["--blocks-only", "--capacity", "1GiB"],
             "give --capacity-blocks N",
         ),
         (
-            &zipf,
+            &ZIPF,
             &["--blocks-only", "--html", "a", "--capacity-blocks", &many],
             "too many for the page",
         ),
+        (
+            &ZIPF,
+            &["--blocks-only", "--seeds", "2"],
+            "exact counts for one seed",
+        ),
+        (&trace, &["--blocks-only", "--seeds", "2"], "leave --seeds out"),
+        (&trace, &["--blocks-only", "--seed", "2"], "leave --seed out"),
         (&["policy"], &["--svg", "a.svg"], "name one with --workload"),
-        (&zipf, &["--svg", "a", "--html", "./a"], "name two files"),
+        (&ZIPF, &["--svg", "a", "--html", "./a"], "name two files"),
         (&trace, &["--workload", "zipf"], "--trace and --workload"),
         (&trace, &["--requests", "9"], "--requests"),
         (&trace, &["--seed", "9"], "add --ticks spread"),
@@ -293,10 +390,7 @@ fn cli_policy_refuses_what_it_would_ignore_or_no_machine_has() {
         (&["policy"], &["--trace", "nowhere.jsonl"], "nowhere.jsonl"),
         (&["policy"], &["--trace", "."], "--trace"),
     ];
-    for (first, more, part) in wrong {
-        let said = place.moonquake(&with(first, more)).exits(64).complains(part);
-        assert_eq!(said.out, "");
-    }
+    refuses(&place, wrong);
     let names: Vec<_> = std::fs::read_dir(place.path())
         .unwrap()
         .map(|one| one.unwrap().file_name())
@@ -356,4 +450,96 @@ fn cli_policy_keeps_what_it_printed_where_a_file_cannot_be_written() {
             .complains(flag);
     }
     assert_eq!(place.contents("taken").len(), 1);
+}
+
+#[test]
+fn cli_policy_counts_blocks_whatever_the_lengths_are() {
+    let place = Place::new();
+    place.file("t.jsonl", scan(3, 2).replace("512", "513"));
+    let trace = ["policy", "--trace", "t.jsonl"];
+    place
+        .moonquake(&with(&trace, &["--blocks-only"]))
+        .exits(0)
+        .says("6 of 6 requests have another number of block ids");
+    place
+        .moonquake(&trace)
+        .exits(64)
+        .complains("t.jsonl:1")
+        .complains("makes 2 blocks");
+    place.file("t.jsonl", scan(3, 2).replace("512", "0"));
+    place
+        .moonquake(&trace)
+        .exits(64)
+        .complains("t.jsonl:1: has no tokens");
+}
+
+#[test]
+fn cli_policy_reads_requests_that_name_their_prefix() {
+    let place = Place::new();
+    let line =
+        r#"{"arrival_time": 0, "namespace": 0, "prefix_id": 7, "prefix_tokens": 1024, "suffix_tokens": 100}"#;
+    place.file("t.jsonl", format!("{line}\n{line}\n"));
+    let trace = [
+        "policy", "--trace", "t.jsonl", "--policy", "lru", "--format", "json",
+    ];
+    let json = place.moonquake(&trace).exits(0).json();
+    assert_eq!(json["results"]["rows"][0]["input_tokens"], 2_248);
+    let json = place.moonquake(&with(&trace, &["--blocks-only"])).exits(0).json();
+    assert_eq!(
+        (&json["rows"][0]["hits"], &json["rows"][0]["references"]),
+        (&2.into(), &6.into())
+    );
+    place.file("t.jsonl", format!("{line}\n{}", scan(1, 1)));
+    place
+        .moonquake(&trace)
+        .exits(64)
+        .complains("t.jsonl:2: mixes two forms");
+    // Where it breaks lines depends on how it was built.
+    let help = place.moonquake(&["policy", "--help"]).exits(0).out;
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(words.join(" ").contains("arrival_time in nanoseconds"), "{help}");
+}
+
+#[test]
+fn cli_policy_help_has_the_unit_of_every_field() {
+    let place = Place::new();
+    let flags = [
+        "policy",
+        "--requests",
+        "20",
+        "--policy",
+        "lru",
+        "--format",
+        "json",
+    ];
+    let json = place.moonquake(&flags).exits(0).json();
+    let help = place.moonquake(&["policy", "--help"]).exits(0).out;
+    let counts = ["seed", "seeds", "requests", "servers", "queue"];
+    let mut keys = Vec::new();
+    for load in json["workloads"].as_array().unwrap() {
+        keys.extend(load["machine"].as_object().unwrap());
+    }
+    for table in ["results", "runs"] {
+        keys.extend(json[table]["rows"][0].as_object().unwrap());
+    }
+    for (key, _) in keys.into_iter().filter(|(_, value)| value.is_number()) {
+        let key = key.trim_end_matches("_min").trim_end_matches("_max");
+        let is_listed = help
+            .split('`')
+            .any(|unit| unit.len() > 2 && !unit.contains(' ') && key.ends_with(unit));
+        assert!(is_listed || counts.contains(&key), "{key}");
+    }
+    let slow = json["workloads"].as_array().unwrap().last().unwrap();
+    assert_eq!(slow["workload"], "slow-link");
+    assert_eq!(slow["machine"]["bandwidth_bytes_per_second"], 2_u64 << 30);
+    assert_eq!(
+        json["workloads"][0]["machine"]["bandwidth_bytes_per_second"],
+        20_u64 << 30
+    );
+    let rows = json["results"]["rows"].as_array().unwrap();
+    let last = rows.last().unwrap();
+    assert_eq!(
+        (&last["policy"], &last["capacity_blocks"]),
+        (&"lru".into(), &30_000.into())
+    );
 }

@@ -42,7 +42,7 @@ impl Load {
             let points = cases.map(|case| {
                 let goodput = case.spread(GOODPUT);
                 let point = Point::new(case.spread(HIT_RATE).mean, goodput.mean);
-                (point.spread(goodput.min, goodput.max), case.policy.as_str())
+                (point.spread(goodput.min, goodput.max), self.label(case))
             });
             chart.series(decision, one_each(points));
         }
@@ -55,14 +55,13 @@ impl Load {
     }
 
     fn bars(&self, name: &str, title: &str, measure: Measure) -> Chart<Simulated> {
-        let policies = self.policies();
-        let names = policies.iter().map(|name| (*name).to_owned()).collect();
+        let labels = self.labels();
         let title = format!("{}: {}", self.workload, title);
-        let mut chart = Chart::bars(name, &title, Axis::new("", measure.unit), names);
+        let mut chart = Chart::bars(name, &title, Axis::new("", measure.unit), labels.clone());
         for decision in self.decisions() {
-            let places = policies.iter().enumerate();
-            let points = places.filter_map(|(place, policy)| {
-                let spread = self.case(policy, decision)?.spread(measure);
+            let places = labels.iter().enumerate();
+            let points = places.filter_map(|(place, label)| {
+                let spread = self.case(label, decision)?.spread(measure);
                 Some(Point::new(place as u64, spread.mean).spread(spread.min, spread.max))
             });
             chart.series(decision, points);
@@ -77,7 +76,7 @@ impl Load {
         let mut chart = Chart::lines("ttft", &title, across, up);
         let cases = self.cases.iter().filter(|case| case.decision == decision);
         for case in cases {
-            chart.series(case.policy.as_str(), times(case));
+            chart.series(self.label(case), times(case));
         }
         if self.has_several_seeds() {
             chart.notes.push("Of the first seed.".to_owned());
@@ -87,8 +86,8 @@ impl Load {
 }
 
 /// One mark where several are the same, with the first name and how many more there are.
-fn one_each<'a>(points: impl Iterator<Item = (Point, &'a str)>) -> Vec<Point> {
-    let mut marks: Vec<(Point, &str, usize)> = Vec::new();
+fn one_each(points: impl Iterator<Item = (Point, String)>) -> Vec<Point> {
+    let mut marks: Vec<(Point, String, usize)> = Vec::new();
     for (point, name) in points {
         match marks.iter_mut().find(|(mark, ..)| *mark == point) {
             Some((.., more)) => *more += 1,
@@ -121,7 +120,11 @@ mod tests {
     #[test]
     fn marks_that_coincide_are_one_with_a_number() {
         let points = [(1, "lru"), (2, "fifo"), (1, "sieve"), (1, "belady")];
-        let marks = one_each(points.into_iter().map(|(x, name)| (Point::new(x, 5), name)));
+        let marks = one_each(
+            points
+                .into_iter()
+                .map(|(x, name)| (Point::new(x, 5), name.to_owned())),
+        );
         assert_eq!(
             marks,
             [Point::new(1, 5).label("lru +2"), Point::new(2, 5).label("fifo")]

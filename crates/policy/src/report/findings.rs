@@ -7,6 +7,9 @@ use moonquake_figures::Unit;
 /// Less than this share of goodput, in millionths, is no finding.
 const LEAST_LOSS_PPM: u64 = 10_000;
 
+/// Whether two cases are compared.
+type Compared = fn(&Case, &Case) -> bool;
+
 /// Two cases of which the first has more hits and less goodput.
 struct Pair<'a> {
     more_hits: &'a Case,
@@ -20,12 +23,20 @@ impl Report {
     pub fn findings(&self) -> Vec<String> {
         let mut sentences: Vec<String> = Vec::new();
         for load in &self.loads {
-            let kinds: [fn(&Case, &Case) -> bool; 2] = [
-                |one, two| one.policy == two.policy && one.decision != two.decision,
-                |one, two| one.policy != two.policy && one.decision == two.decision,
+            let other = match load.has_several_capacities() {
+                true => "by capacity",
+                false => "by policy",
+            };
+            let kinds: [(&str, Compared); 2] = [
+                ("by decision", |one, two| {
+                    one.is_beside(two) && one.decision != two.decision
+                }),
+                (other, |one, two| {
+                    !one.is_beside(two) && one.decision == two.decision
+                }),
             ];
-            for is_compared in kinds {
-                sentences.extend(load.worst(is_compared).map(|pair| pair.sentence(load)));
+            for (by, is_compared) in kinds {
+                sentences.extend(load.worst(is_compared).map(|pair| pair.sentence(load, by)));
             }
         }
         if sentences.is_empty() {
@@ -39,7 +50,7 @@ impl Report {
 
 impl Load {
     /// Of the pairs that are compared, the one that loses most goodput; the first of equal ones.
-    fn worst(&self, is_compared: fn(&Case, &Case) -> bool) -> Option<Pair<'_>> {
+    fn worst(&self, is_compared: Compared) -> Option<Pair<'_>> {
         let mut worst: Option<Pair<'_>> = None;
         for one in &self.cases {
             for two in self.cases.iter().filter(|two| is_compared(one, two)) {
@@ -66,7 +77,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    fn sentence(&self, load: &Load) -> String {
+    fn sentence(&self, load: &Load, by: &str) -> String {
+        let name = |case: &Case| format!("{} with {}", load.label(case), case.decision);
         let figures = |case: &Case| {
             let rate = Unit::Ppm.show(case.spread(HIT_RATE).mean.into());
             let goodput = Unit::Milli.show(case.spread(GOODPUT).mean.into());
@@ -82,12 +94,12 @@ impl<'a> Pair<'a> {
             seeds => format!(", on {so} of {seeds} seeds"),
         };
         format!(
-            "{}: a higher hit rate with {} less goodput{on}. {}: {}. {}: {}.",
+            "{}, {by}: a higher hit rate with {} less goodput{on}. {}: {}. {}: {}.",
             load.workload,
             Unit::Ppm.show(self.loss_ppm.into()),
-            self.more_hits.name(),
+            name(self.more_hits),
             figures(self.more_hits),
-            self.more_goodput.name(),
+            name(self.more_goodput),
             figures(self.more_goodput),
         )
     }

@@ -46,11 +46,17 @@ impl Report {
         let notes: Vec<Value> = self
             .loads
             .iter()
-            .map(|load| json!({ "workload": load.workload, "notes": load.notes }))
+            .map(|load| {
+                let mut machine = machine::json(&load.machine);
+                if load.has_several_capacities() {
+                    // Each row has its own.
+                    machine["capacity_blocks"] = Value::Null;
+                }
+                json!({ "workload": load.workload, "machine": machine, "notes": load.notes })
+            })
             .collect();
         json!({
             "schema": 1,
-            "machine": machine::json(&self.machine),
             "workloads": notes,
             "results": self.results().json(),
             "runs": self.runs().json(),

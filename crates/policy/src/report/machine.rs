@@ -126,7 +126,7 @@ pub(super) fn json(config: &Config) -> Value {
         "block_tokens": config.block_tokens,
         "bytes_per_token": config.bytes_per_token,
         "lookup_ns": config.lookup_ns,
-        "bandwidth_bytes_per_s": config.bandwidth_bytes_per_s,
+        "bandwidth_bytes_per_second": config.bandwidth_bytes_per_s,
         "link": match config.link {
             Discipline::Fifo => "fifo",
             Discipline::Shared => "shared",

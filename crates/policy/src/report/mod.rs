@@ -22,6 +22,8 @@ use crate::sim::Config;
 pub struct Case {
     /// The policy's name, as on the command line.
     pub policy: String,
+    /// Blocks that the cache holds.
+    pub capacity_blocks: u64,
     /// The name of the decision between fetching and computing, as on the command line.
     pub decision: String,
     /// In the order of their seeds; the same seeds for all cases of a workload.
@@ -35,6 +37,9 @@ pub struct Load {
     pub workload: String,
     /// What was found and done while reading or making it, a sentence each.
     pub notes: Vec<String>,
+    /// The machine that was simulated. Its decision is not told: each case has its own. So is its capacity where cases differ in
+    /// it.
+    pub machine: Config,
     /// In the order in which they are shown.
     pub cases: Vec<Case>,
 }
@@ -42,7 +47,7 @@ pub struct Load {
 /// What was asked for, and what came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The machine that was simulated. Its decision is not told: each case has its own.
+    /// The machine that flags describe, for people: a load may have another one, and says so in a note.
     pub machine: Config,
     /// In the order in which they are shown.
     pub loads: Vec<Load>,
@@ -59,9 +64,9 @@ pub const LIMITS: &str = "What this cannot show: prefill is a formula and not a 
                           are late, and nothing fails. Read differences between policies off it, not the latency of your cluster.";
 
 impl Case {
-    /// How it is called in a sentence.
-    fn name(&self) -> String {
-        format!("{} with {}", self.policy, self.decision)
+    /// Whether both are the same but for the decision.
+    fn is_beside(&self, other: &Case) -> bool {
+        self.policy == other.policy && self.capacity_blocks == other.capacity_blocks
     }
 
     fn spread(&self, measure: Measure) -> Spread {
@@ -74,19 +79,39 @@ impl Load {
         self.cases.iter().any(|case| case.outcomes.len() > 1)
     }
 
+    fn has_several_capacities(&self) -> bool {
+        let mut pairs = self.cases.windows(2);
+        pairs.any(|pair| pair[0].capacity_blocks != pair[1].capacity_blocks)
+    }
+
+    /// How a case is called for people: its policy, and its capacity where cases differ in it.
+    fn label(&self, case: &Case) -> String {
+        match self.has_several_capacities() {
+            true => format!("{}, {} blocks", case.policy, case.capacity_blocks),
+            false => case.policy.clone(),
+        }
+    }
+
     /// The decisions, each once, in their order.
     fn decisions(&self) -> Vec<&str> {
         each_once(self.cases.iter().map(|case| case.decision.as_str()))
     }
 
-    /// The policies, each once, in their order.
-    fn policies(&self) -> Vec<&str> {
-        each_once(self.cases.iter().map(|case| case.policy.as_str()))
+    /// The labels of cases, each once, in their order.
+    fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for case in &self.cases {
+            let label = self.label(case);
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels
     }
 
-    fn case(&self, policy: &str, decision: &str) -> Option<&Case> {
+    fn case(&self, label: &str, decision: &str) -> Option<&Case> {
         let mut cases = self.cases.iter();
-        cases.find(|case| case.policy == policy && case.decision == decision)
+        cases.find(|case| case.decision == decision && self.label(case) == label)
     }
 }
 

@@ -25,9 +25,9 @@ impl Load {
         let outcomes = sweep(&load, &runs, seeds, threads)?;
         let cases = rows.iter().zip(outcomes.chunks(seeds.len().max(1)));
         let case = |decision: &str, config: &Config, outcomes: &[crate::Outcome]| {
-            let blocks = config.capacity_blocks()?;
             Ok(Case {
-                policy: format!("{}, {blocks} blocks", Kind::Lru.name()),
+                policy: Kind::Lru.name().to_owned(),
+                capacity_blocks: config.capacity_blocks()?,
                 decision: decision.to_owned(),
                 outcomes: outcomes.to_vec(),
             })
@@ -44,6 +44,7 @@ impl Load {
                 ),
                 machine::sentences(&known.many_hits).join(" "),
             ],
+            machine: known.many_hits.clone(),
             cases: cases.collect::<Result<_, SimError>>()?,
         })
     }

@@ -38,7 +38,7 @@ impl Load {
         let parts = if is_spread { &PARTS[..] } else { &PARTS[..1] };
         for case in &self.cases {
             for (word, part) in parts {
-                let mut row = vec![text(&case.policy), text(&case.decision)];
+                let mut row = vec![text(&self.label(case)), text(&case.decision)];
                 if is_spread {
                     row.push(text(word));
                 }
@@ -60,6 +60,7 @@ impl Report {
         let mut table = Table::new("results", "Results")
             .column("workload", "workload")
             .column("policy", "policy")
+            .column("capacity_blocks", "capacity in blocks")
             .column("decision", "decision")
             .column("seeds", "seeds");
         for measure in MEASURES {
@@ -68,7 +69,7 @@ impl Report {
             }
         }
         for (load, case) in self.cases() {
-            let mut row = vec![text(&load.workload), text(&case.policy), text(&case.decision)];
+            let mut row = named(load, case);
             row.push(Cell::Whole(case.outcomes.len() as u128));
             for measure in MEASURES {
                 let spread = case.spread(measure);
@@ -86,6 +87,7 @@ impl Report {
         let mut table = Table::new("runs", "Runs")
             .column("workload", "workload")
             .column("policy", "policy")
+            .column("capacity_blocks", "capacity in blocks")
             .column("decision", "decision")
             .column("seed", "seed");
         for measure in MEASURES {
@@ -93,7 +95,7 @@ impl Report {
         }
         for (load, case) in self.cases() {
             for outcome in &case.outcomes {
-                let mut row = vec![text(&load.workload), text(&case.policy), text(&case.decision)];
+                let mut row = named(load, case);
                 row.push(Cell::Whole(outcome.seed.into()));
                 row.extend(
                     MEASURES
@@ -111,6 +113,17 @@ impl Report {
             .iter()
             .flat_map(|load| load.cases.iter().map(move |case| (load, case)))
     }
+}
+
+/// What a row is about.
+fn named(load: &Load, case: &Case) -> Vec<Cell> {
+    let capacity = Cell::Whole(case.capacity_blocks.into());
+    vec![
+        text(&load.workload),
+        text(&case.policy),
+        capacity,
+        text(&case.decision),
+    ]
 }
 
 pub(super) fn text(words: &str) -> Cell {

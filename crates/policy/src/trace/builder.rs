@@ -5,7 +5,7 @@ use super::{Flaw, Request, Trace, TraceError};
 use crate::Block;
 
 /// No sum of a few of them leaves 64 bits: 146 years in nanoseconds.
-const LATEST_NS: u64 = u64::MAX / 4;
+pub(super) const LATEST_NS: u64 = u64::MAX / 4;
 /// References that can be counted in 32 bits.
 const MOST_REFERENCES: usize = (u32::MAX - 16) as usize;
 
@@ -54,14 +54,17 @@ impl TraceBuilder {
             chain.push(block);
             parent = Some(block);
         }
-        add(
-            &mut self.trace,
-            arrival_ns,
-            input_tokens,
-            output_tokens,
-            keys.len(),
-        )
-        .map_err(|flaw| refused(&self.trace, flaw))?;
+        fits(&self.trace, input_tokens, output_tokens, keys.len())
+            .and_then(|()| {
+                add(
+                    &mut self.trace,
+                    arrival_ns,
+                    input_tokens,
+                    output_tokens,
+                    keys.len(),
+                )
+            })
+            .map_err(|flaw| refused(&self.trace, flaw))?;
         self.trace.references.extend(chain);
         Ok(())
     }
@@ -94,6 +97,28 @@ fn refused(trace: &Trace, flaw: Flaw) -> TraceError {
     }
 }
 
+/// Whether a request has tokens, and as many blocks as they need.
+pub(super) fn fits(trace: &Trace, input_tokens: u64, output_tokens: u64, blocks: usize) -> Result<(), Flaw> {
+    for (key, tokens) in [("input_length", input_tokens), ("output_length", output_tokens)] {
+        if tokens > u64::from(u32::MAX) {
+            return Err(Flaw::TooLong { key, tokens });
+        }
+    }
+    if input_tokens == 0 {
+        return Err(Flaw::NoTokens);
+    }
+    let needed = input_tokens.div_ceil(trace.block_tokens);
+    if needed != blocks as u64 {
+        return Err(Flaw::Blocks {
+            ids: blocks,
+            input_tokens,
+            needed,
+            block_tokens: trace.block_tokens,
+        });
+    }
+    Ok(())
+}
+
 /// Adds a request with the next `blocks` references.
 pub(super) fn add(
     trace: &mut Trace,
@@ -109,23 +134,9 @@ pub(super) fn add(
     if first.saturating_add(blocks) > MOST_REFERENCES {
         return Err(Flaw::TooMany);
     }
-    for (key, tokens) in [("input_length", input_tokens), ("output_length", output_tokens)] {
-        if tokens > u64::from(u32::MAX) {
-            return Err(Flaw::TooLong { key, tokens });
-        }
-    }
-    let needed = input_tokens.div_ceil(trace.block_tokens);
-    if needed != blocks as u64 {
-        return Err(Flaw::Blocks {
-            ids: blocks,
-            input_tokens,
-            needed,
-            block_tokens: trace.block_tokens,
-        });
-    }
     if arrival_ns > LATEST_NS {
         return Err(Flaw::TooLate {
-            ms: arrival_ns / 1_000_000,
+            at: format!("{arrival_ns} ns"),
         });
     }
     if let Some(last) = trace.requests.last().filter(|last| last.arrival_ns > arrival_ns) {

@@ -54,8 +54,7 @@ pub enum Flaw {
     Blank,
     /// No JSON.
     #[error(
-        "is not JSON at byte {column} ({why}); a line is one object with timestamp, input_length, output_length and \
-         hash_ids{}",
+        "is not JSON at byte {column} ({why}); a line is one object with {keys}{}",
         if *table { "; a table of block ids has no times and is read with --blocks-only" } else { "" }
     )]
     NotJson {
@@ -63,6 +62,8 @@ pub enum Flaw {
         column: usize,
         /// In the words of the JSON parser.
         why: String,
+        /// That the object has.
+        keys: &'static str,
         /// It looks like a table instead.
         table: bool,
     },
@@ -77,6 +78,30 @@ pub enum Flaw {
         /// In the words of the JSON parser.
         why: String,
     },
+    /// JSON, but no request of the form with prefixes.
+    #[error(
+        "is no request: {why} (byte {column}); write arrival_time in ns, namespace, prefix_id, and prefix_tokens and \
+         suffix_tokens, once each, in whole numbers of 0 or more, below 2^64"
+    )]
+    NotAnAsk {
+        /// Counted from 1.
+        column: usize,
+        /// In the words of the JSON parser.
+        why: String,
+    },
+    /// Keys of both forms in one file.
+    #[error(
+        "mixes two forms: arrival_time with prefix_id, and timestamp with hash_ids; write all lines of a file in one of them"
+    )]
+    Mixed,
+    /// Prefixes and suffixes make more blocks than are made.
+    #[error(
+        "makes more than {most} blocks, with the lines before it; cut the file into parts, or take larger blocks"
+    )]
+    TooManyBlocks {
+        /// The bound.
+        most: u64,
+    },
     /// Time went back.
     #[error("time goes back from {before} to {at}; sort the lines by time")]
     Backwards {
@@ -86,11 +111,14 @@ pub enum Flaw {
         at: String,
     },
     /// So late that sums of times would not fit.
-    #[error("timestamp {ms} ms is more than 146 years after 0; count milliseconds from the first request")]
+    #[error("its time, {at}, is more than 146 years after 0; count from the first request")]
     TooLate {
-        /// Milliseconds.
-        ms: u64,
+        /// As it stands, with its unit.
+        at: String,
     },
+    /// A request of nothing.
+    #[error("has no tokens, so it has no first token either; leave the line out")]
+    NoTokens,
     /// No prompt or answer is that long.
     #[error("{key} {tokens} is more than 2^32 tokens; correct it")]
     TooLong {

@@ -1,7 +1,8 @@
 //! The public Mooncake format: a JSON object a line.
 //!
 //! `{"timestamp": 0, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, 2]}`, timestamp in milliseconds, lengths
-//! in tokens, ids of blocks of 512 tokens. An id names a block with all that stands before it. Other keys are passed over.
+//! in tokens, ids of blocks of 512 tokens. An id names a block with all that stands before it. Other keys are passed
+//! over, but `arrival_time` is of the other form (`asks.rs`).
 
 use super::intern::Ids;
 use super::{Flaw, Trace, builder};
@@ -10,11 +11,21 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Reads the lines. `chains` says whether a block may have one parent only; else those with more are counted.
-pub(super) fn parse(text: &str, trace: &mut Trace, chains: bool) -> Result<u64, (u64, Flaw)> {
+/// What is no flaw where references alone count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Odd {
+    /// References behind another block than the first one to the same id was.
+    pub(super) strays: u64,
+    /// Requests whose lengths do not go with the number of their ids.
+    pub(super) lengths: u64,
+}
+
+/// Reads the lines. `chains` says whether lengths and ids must go together and a block may have one parent only; else what
+/// does not is counted.
+pub(super) fn parse(text: &str, trace: &mut Trace, chains: bool) -> Result<Odd, (u64, Flaw)> {
     let mut numbers = Ids::new(text.len());
     let mut ids = Vec::new();
-    let mut strays = 0;
+    let mut odd = Odd::default();
     for (line, number) in super::read::lines(text).zip(1..) {
         let wrong = |flaw| (number, flaw);
         if line.trim_ascii().is_empty() {
@@ -23,7 +34,11 @@ pub(super) fn parse(text: &str, trace: &mut Trace, chains: bool) -> Result<u64, 
         ids.clear();
         let row = row(line, &mut ids).map_err(wrong)?;
         let at = row.timestamp.checked_mul(1_000_000);
-        let at = at.ok_or_else(|| wrong(Flaw::TooLate { ms: row.timestamp }))?;
+        let at = at.ok_or_else(|| wrong(late(row.timestamp)))?;
+        match builder::fits(trace, row.input_length, row.output_length, ids.len()) {
+            Err(flaw) if chains => return Err(wrong(flaw)),
+            fits => odd.lengths += u64::from(fits.is_err()),
+        }
         builder::add(trace, at, row.input_length, row.output_length, ids.len())
             .map_err(|flaw| wrong(in_milliseconds(flaw, trace, row.timestamp)))?;
         let mut parent = None;
@@ -36,13 +51,19 @@ pub(super) fn parse(text: &str, trace: &mut Trace, chains: bool) -> Result<u64, 
                     let here = place.checked_sub(1).map(|before| ids[before]);
                     return Err(wrong(two_parents(text, trace, block, id, here, number)));
                 }
-                strays += 1;
+                odd.strays += 1;
             }
             trace.references.push(block);
             parent = Some(block);
         }
     }
-    Ok(strays)
+    Ok(odd)
+}
+
+fn late(timestamp: u64) -> Flaw {
+    Flaw::TooLate {
+        at: format!("{timestamp} ms"),
+    }
 }
 
 fn in_milliseconds(flaw: Flaw, trace: &Trace, timestamp: u64) -> Flaw {
@@ -51,6 +72,7 @@ fn in_milliseconds(flaw: Flaw, trace: &Trace, timestamp: u64) -> Flaw {
             before: format!("{} ms", last.arrival_ns / 1_000_000),
             at: format!("{timestamp} ms"),
         },
+        (Flaw::TooLate { .. }, _) => late(timestamp),
         (flaw, _) => flaw,
     }
 }
@@ -100,10 +122,17 @@ fn row(line: &str, ids: &mut Vec<u64>) -> Result<Row, Flaw> {
         let table = line
             .trim_ascii_start()
             .starts_with(|first: char| first.is_ascii_alphanumeric());
-        if wrong.is_data() && !table {
+        if wrong.is_data() && super::asks::has_keys(line) {
+            Flaw::Mixed
+        } else if wrong.is_data() && !table {
             Flaw::NotARequest { column, why }
         } else {
-            Flaw::NotJson { column, why, table }
+            Flaw::NotJson {
+                column,
+                why,
+                keys: "timestamp, input_length, output_length and hash_ids",
+                table,
+            }
         }
     })
 }
@@ -115,6 +144,8 @@ enum Key {
     InputLength,
     OutputLength,
     HashIds,
+    /// Of the other form.
+    ArrivalTime,
     #[serde(other)]
     Other,
 }
@@ -141,6 +172,7 @@ impl<'de> Visitor<'de> for Line<'_> {
                     map.next_value_seed(Ints { ids: &mut *self.ids })?;
                     once(&mut hash_ids, (), "hash_ids")?;
                 }
+                Key::ArrivalTime => return Err(M::Error::custom("both forms in one line")),
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
                 }

@@ -1,5 +1,6 @@
 //! Requests and the blocks that their prompts are made of, from a trace file or from a generator.
 
+mod asks;
 mod builder;
 mod csv;
 mod error;

@@ -1,6 +1,6 @@
 //! Files to traces.
 
-use super::{Flaw, MOONCAKE_BLOCK_TOKENS, Ticks, Trace, TraceError, builder, csv, jsonl, ticks};
+use super::{Flaw, MOONCAKE_BLOCK_TOKENS, Ticks, Trace, TraceError, asks, builder, csv, jsonl, ticks};
 use crate::Block;
 use std::io::BufRead;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct References {
     pub notes: Vec<String>,
 }
 
-/// Reads a trace of requests (JSON lines, see `jsonl.rs`).
+/// Reads a trace of requests: JSON lines, of Mooncake's form (see `jsonl.rs`) or with prefixes (see `asks.rs`).
 pub fn read(path: &Path, reading: &Reading) -> Result<Trace, TraceError> {
     parse(&path.display().to_string(), &bytes(path)?, reading)
 }
@@ -43,14 +43,20 @@ pub fn read(path: &Path, reading: &Reading) -> Result<Trace, TraceError> {
 pub fn parse(file: &str, bytes: &[u8], reading: &Reading) -> Result<Trace, TraceError> {
     let text = text(file, bytes)?;
     let mut trace = builder::empty(reading.block_tokens)?;
-    jsonl::parse(text, &mut trace, true).map_err(|(line, flaw)| at(file, line, flaw))?;
+    let wrong = |(line, flaw)| at(file, line, flaw);
+    if asks::is_form(text) {
+        trace = asks::parse(text, reading.block_tokens).map_err(wrong)?;
+    } else {
+        jsonl::parse(text, &mut trace, true).map_err(wrong)?;
+    }
     ticks::apply(&mut trace, reading.ticks);
     Ok(trace)
 }
 
 /// Reads references to blocks: JSON lines of requests, or a table of block ids (see `csv.rs`).
 ///
-/// Requests are checked as in [`read`], but an id may stand behind different ids: the order of references is all that counts.
+/// The order of references is all that counts: an id may stand behind different ids, and lengths need not go with the number of
+/// ids. How often it is so is said in notes.
 pub fn read_references(path: &Path, block_tokens: u64) -> Result<References, TraceError> {
     parse_references(&path.display().to_string(), &bytes(path)?, block_tokens)
 }
@@ -58,6 +64,18 @@ pub fn read_references(path: &Path, block_tokens: u64) -> Result<References, Tra
 /// As [`read_references`], from memory; `file` is what errors call it.
 pub fn parse_references(file: &str, bytes: &[u8], block_tokens: u64) -> Result<References, TraceError> {
     let text = text(file, bytes)?;
+    if asks::is_form(text) {
+        let reading = Reading {
+            block_tokens,
+            ticks: Ticks::Raw,
+        };
+        let trace = parse(file, bytes, &reading)?;
+        return Ok(References {
+            blocks: trace.blocks(),
+            references: trace.references,
+            notes: Vec::new(),
+        });
+    }
     if !text.starts_with('{') && !text.contains("\"hash_ids\"") {
         let read = csv::parse(text).map_err(|(line, flaw)| at(file, line, flaw))?;
         if read.references.is_empty() {
@@ -68,11 +86,20 @@ pub fn parse_references(file: &str, bytes: &[u8], block_tokens: u64) -> Result<R
         return Ok(read);
     }
     let mut trace = builder::empty(block_tokens)?;
-    let strays = jsonl::parse(text, &mut trace, false).map_err(|(line, flaw)| at(file, line, flaw))?;
+    let odd = jsonl::parse(text, &mut trace, false).map_err(|(line, flaw)| at(file, line, flaw))?;
     let mut notes = Vec::new();
-    if strays > 0 {
+    if odd.lengths > 0 {
         notes.push(format!(
-            "{strays} references stand behind another block than the first one to the same id did: ids name no prefixes here."
+            "{} of {} requests have another number of block ids than input_length makes blocks of {block_tokens} tokens, or a \
+             length out of range: lengths play no part here.",
+            odd.lengths,
+            trace.requests.len()
+        ));
+    }
+    if odd.strays > 0 {
+        notes.push(format!(
+            "{} references stand behind another block than the first one to the same id did: ids name no prefixes here.",
+            odd.strays
         ));
     }
     Ok(References {

@@ -36,10 +36,12 @@ pub(super) fn apply(trace: &mut Trace, ticks: Ticks) {
         }
         return;
     };
-    let found = format!(
-        "Timestamps are batched: {requests} requests at {instants} instants, {} ms apart (median).",
-        tick_ns / 1_000_000
-    );
+    let tick = match tick_ns % 1_000_000 {
+        0 => format!("{} ms", tick_ns / 1_000_000),
+        _ => format!("{tick_ns} ns"),
+    };
+    let found =
+        format!("Timestamps are batched: {requests} requests at {instants} instants, {tick} apart (median).");
     let done = match ticks {
         Ticks::Raw => "Taken as they are, so the requests of a tick arrive at once.".to_owned(),
         Ticks::Spread { seed } => {

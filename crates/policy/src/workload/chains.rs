@@ -5,7 +5,7 @@ use crate::sim::SimError;
 use crate::trace::TraceBuilder;
 
 /// References of a generated load, at most: half a gigabyte of them.
-const MOST_REFERENCES: u64 = 1 << 27;
+pub(crate) const MOST_REFERENCES: u64 = 1 << 27;
 
 /// A request by what it shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

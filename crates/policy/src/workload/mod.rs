@@ -7,6 +7,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chains::MOST_REFERENCES;
 pub use chains::{Ask, trace_of};
 pub use dice::{Dice, Zipf};
 pub use shape::Shape;

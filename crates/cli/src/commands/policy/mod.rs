@@ -162,8 +162,9 @@ fn simulated(args: &Args, loads: &[Load], seeds: &[u64]) -> Result<Report, CliEr
         report.loads.push(report::Load {
             workload: load.name.clone(),
             notes: load.notes(seeds),
+            machine: report.machine.clone(),
             cases: cases
-                .map(|((kind, config), outcomes)| case(*kind, config.decision, outcomes))
+                .map(|((kind, config), outcomes)| case(*kind, config, outcomes))
                 .collect(),
         });
     }
@@ -177,10 +178,11 @@ fn simulated(args: &Args, loads: &[Load], seeds: &[u64]) -> Result<Report, CliEr
     Ok(report)
 }
 
-fn case(kind: Kind, decision: Decision, outcomes: &[moonquake_policy::Outcome]) -> Case {
-    let name = DECISIONS.iter().find(|(_, one)| *one == decision);
+fn case(kind: Kind, config: &Config, outcomes: &[moonquake_policy::Outcome]) -> Case {
+    let name = DECISIONS.iter().find(|(_, one)| *one == config.decision);
     Case {
         policy: kind.name().to_owned(),
+        capacity_blocks: config.capacity_blocks().unwrap_or(0),
         decision: name.map_or("", |(name, _)| name).to_owned(),
         outcomes: outcomes.to_vec(),
     }

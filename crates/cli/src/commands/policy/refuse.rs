@@ -81,7 +81,13 @@ fn load(args: &Args) -> Result<(), CliError> {
             format!("leave {flag} out, or give --workload instead of --trace"),
         );
     }
-    let is_spread = args.ticks == Some(Ticks::Spread);
+    if args.blocks_only && args.seed.is_some() && args.ticks.is_none() {
+        return wrong(
+            "--seed makes no difference to the references of a trace",
+            "leave --seed out",
+        );
+    }
+    let is_spread = args.ticks == Some(Ticks::Spread) || args.blocks_only;
     let seeds = [("--seed", args.seed.is_some()), ("--seeds", args.seeds.is_some())];
     if let Some((flag, _)) = seeds.iter().find(|(_, given)| *given && !is_spread) {
         return wrong(
@@ -100,9 +106,20 @@ fn blocks_only(args: &Args) -> Result<(), CliError> {
             "give --capacity-blocks N instead",
         );
     }
+    if args.seeds.is_some() {
+        return match args.trace {
+            Some(_) => wrong(
+                "--seeds makes no difference to the references of a trace",
+                "leave --seeds out",
+            ),
+            None => wrong(
+                "--seeds is refused with --blocks-only, whose hits are exact counts for one seed and not a spread over several",
+                "give one with --seed N and run once for each, or leave --blocks-only out to simulate all",
+            ),
+        };
+    }
     let given = [
         ("--ticks", args.ticks.is_some()),
-        ("--seeds", args.seeds.is_some()),
         ("--bytes-per-token", args.bytes_per_token.is_some()),
         ("--bandwidth", args.bandwidth.is_some()),
         ("--link", args.link.is_some()),

@@ -2,6 +2,7 @@
 
 use crate::quantity::{nanoseconds, picoseconds};
 use crate::suggest::did_you_mean;
+use moonquake_capacity::{CapacityError, Limit, number};
 use moonquake_policy::policies::Kind;
 use moonquake_policy::sim::{Decision, Discipline, Prefill, Queue, Twins, Writes};
 use moonquake_policy::workload::Workload;
@@ -30,6 +31,27 @@ pub(super) const DECISIONS: [(&str, Decision); 3] = [
     ("recompute", Decision::Recompute),
     ("faster", Decision::Faster),
 ];
+
+/// Reads a whole number from `least` to `most`; what is none is told with the range and an example.
+pub(super) fn whole<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
+    least: u64,
+    most: u64,
+    such_as: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    let limit = Limit { least, most, such_as };
+    move |text| {
+        if text.starts_with("--") {
+            return Err(format!(
+                "the number is missing; write a whole number from {least} to {most}, such as {such_as}"
+            ));
+        }
+        let found = number("", text, limit).map_err(|error| match error {
+            CapacityError::Number { why, mend, .. } => format!("{why}; {mend}"),
+            other => other.to_string(),
+        })?;
+        T::try_from(found).map_err(|_| format!("it is too large; write at most {most}"))
+    }
+}
 
 /// What has this name, or what there is.
 fn named<T: Copy>(name: &str, known: &[(&'static str, T)]) -> Result<T, String> {
@@ -90,9 +112,16 @@ pub(super) fn prefill(text: &str) -> Result<Prefill, String> {
                          pair of tokens)";
     let (name, costs) = text.split_once(':').unwrap_or((text, ""));
     let number = named(name, &[("constant", 1), ("linear", 2), ("quadratic", 3)])?;
-    let costs: Vec<&str> = costs.split(',').collect();
-    if costs.len() != number || costs.contains(&"") {
-        return Err(format!("{name} has {number} of three costs; {FORMS}"));
+    let costs: Vec<&str> = costs.split(',').filter(|cost| !cost.is_empty()).collect();
+    if costs.len() != number {
+        let (s, were) = (
+            if number == 1 { "" } else { "s" },
+            if costs.len() == 1 { "was" } else { "were" },
+        );
+        return Err(format!(
+            "{name} takes {number} cost{s}, {} {were} given; {FORMS}",
+            costs.len()
+        ));
     }
     let cost =
         |place: usize| picoseconds(costs[place]).map_err(|error| format!("{:?}: {error}", costs[place]));

@@ -12,58 +12,25 @@ fn refused(trace: &Trace, config: &Config) -> SimError {
 #[test]
 fn machines_that_nobody_has_are_refused() {
     let trace = cut(&[ask(0, 1, 20, 5)], &small());
-    let zero = |field| SimError::Zero { field };
-    assert_eq!(
-        refused(
-            &trace,
-            &Config {
-                servers: 0,
-                ..small()
-            }
-        ),
-        zero("servers")
+    let none = |change: fn(&mut Config), field| {
+        let mut config = small();
+        change(&mut config);
+        assert_eq!(refused(&trace, &config), SimError::Zero { field });
+    };
+    none(|config| config.servers = 0, "servers");
+    none(|config| config.block_tokens = 0, "block_tokens");
+    none(|config| config.bytes_per_token = 0, "bytes_per_token");
+    none(|config| config.bandwidth_bytes_per_s = 0, "bandwidth_bytes_per_s");
+    none(|config| config.slo_ns = 0, "slo_ns");
+    none(
+        |config| config.prefetch_deadline_ns = Some(0),
+        "prefetch_deadline_ns",
     );
-    assert_eq!(
-        refused(
-            &trace,
-            &Config {
-                block_tokens: 0,
-                ..small()
-            }
-        ),
-        zero("block_tokens")
-    );
-    assert_eq!(
-        refused(
-            &trace,
-            &Config {
-                bytes_per_token: 0,
-                ..small()
-            }
-        ),
-        zero("bytes_per_token")
-    );
-    assert_eq!(
-        refused(
-            &trace,
-            &Config {
-                bandwidth_bytes_per_s: 0,
-                ..small()
-            }
-        ),
-        zero("bandwidth_bytes_per_s")
-    );
-    assert_eq!(refused(&trace, &Config { slo_ns: 0, ..small() }), zero("slo_ns"));
-    assert_eq!(
-        refused(
-            &trace,
-            &Config {
-                prefetch_deadline_ns: Some(0),
-                ..small()
-            }
-        ),
-        zero("prefetch_deadline_ns")
-    );
+}
+
+#[test]
+fn caches_without_room_for_a_block_are_refused() {
+    let trace = cut(&[ask(0, 1, 20, 5)], &small());
     let none = Config {
         capacity: Capacity::Bytes(9),
         ..small()
