@@ -145,8 +145,8 @@ fn write_record(suite: &Suite, results: &mut Results) {
     if tried.into_iter().all(|entry| entry.record.is_none()) {
         return;
     }
-    let missing = suite.runs().saturating_sub(results.entries.len());
-    let cut = results.interrupted.as_ref().map(|entry| (entry, missing));
+    let done = results.entries.len() + usize::from(results.interrupted.is_some());
+    let cut = (results.interrupted.as_ref(), suite.runs().saturating_sub(done));
     if let Err(error) = record::write_all(&suite.report, &results.entries, cut) {
         results.unwritten = results.unwritten.take().or(Some(error));
     }

@@ -102,11 +102,11 @@ fn preload_sha256() -> Option<String> {
     Some(hex_sha256_of(&std::fs::read(path).ok()?))
 }
 
-/// Writes the page with all runs of an invocation; `cut` is the run at which it was ended, and how many are missing with it.
+/// Writes the page with all runs of an invocation; with them the run that was interrupted, and how many were not begun.
 pub(crate) fn write_all(
     folder: &Path,
     entries: &[Entry],
-    cut: Option<(&Entry, usize)>,
+    (interrupted, missing): (Option<&Entry>, usize),
 ) -> Result<PathBuf, CliError> {
     let name = |entry: &Entry| {
         let profile = entry.profile.name();
@@ -120,12 +120,12 @@ pub(crate) fn write_all(
             _ => None,
         })
         .collect();
-    if let Some((entry, missing)) = cut {
+    if let Some(entry) = interrupted {
         skipped.push((name(entry), "interrupted on request".to_owned()));
-        if missing > 1 {
-            let others = format!("{} further runs", missing - 1);
-            skipped.push((others, "not begun: ended on request".to_owned()));
-        }
+    }
+    if missing > 0 {
+        let others = format!("{missing} further");
+        skipped.push((others, "not begun: ended on request".to_owned()));
     }
     put(folder, ALL, &records_markdown(&records, &skipped))
 }

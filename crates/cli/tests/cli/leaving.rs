@@ -52,6 +52,13 @@ fn cli_ctrl_c_ends_at_once_and_says_what_is_missing() {
         let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("the run was interrupted");
         let interrupted = files.iter().filter(|(_, bytes)| told(bytes.as_ref())).count();
         assert!(interrupted <= 1);
+        let record = files.iter().find(|(path, _)| path.ends_with("record.md"));
+        let record = String::from_utf8_lossy(&record.expect("the record of all runs").1).into_owned();
+        let missing = format!("{} further", 2_000 - runs - interrupted);
+        assert!(
+            record.contains(&missing) && record.contains("ended on request"),
+            "{record}"
+        );
         assert_eq!(files.len(), 4 * runs + 2 + interrupted);
         assert!(files.iter().all(|(path, _)| {
             path.extension()

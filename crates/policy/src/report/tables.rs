@@ -57,12 +57,7 @@ impl Load {
 impl Report {
     /// For machines: every figure of every case, with its spread over seeds.
     pub fn results(&self) -> Table<Simulated> {
-        let mut table = Table::new("results", "Results")
-            .column("workload", "workload")
-            .column("policy", "policy")
-            .column("capacity_blocks", "capacity in blocks")
-            .column("decision", "decision")
-            .column("seeds", "seeds");
+        let mut table = naming("results", "Results").column("seeds", "seeds");
         for measure in MEASURES {
             for suffix in ["", "_min", "_max"] {
                 table = table.column(format!("{}{suffix}", measure.key), measure.title);
@@ -84,12 +79,7 @@ impl Report {
 
     /// For machines: every figure of every run.
     pub fn runs(&self) -> Table<Simulated> {
-        let mut table = Table::new("runs", "Runs")
-            .column("workload", "workload")
-            .column("policy", "policy")
-            .column("capacity_blocks", "capacity in blocks")
-            .column("decision", "decision")
-            .column("seed", "seed");
+        let mut table = naming("runs", "Runs").column("seed", "seed");
         for measure in MEASURES {
             table = table.column(measure.key, measure.title);
         }
@@ -113,6 +103,15 @@ impl Report {
             .iter()
             .flat_map(|load| load.cases.iter().map(move |case| (load, case)))
     }
+}
+
+/// A table whose rows begin as [`named`] says.
+fn naming(name: &str, title: &str) -> Table<Simulated> {
+    Table::new(name, title)
+        .column("workload", "workload")
+        .column("policy", "policy")
+        .column("capacity_blocks", "capacity in blocks")
+        .column("decision", "decision")
 }
 
 /// What a row is about.

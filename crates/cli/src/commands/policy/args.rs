@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// Compare cache policies under a load, in simulated time.
 ///
 /// Requests share servers, a link and a cache; nothing is measured and no cluster is needed. Without `--trace` and
-/// `--workload` all generated loads run, and one on a slow link where more hits are worse; without `--policy` all policies, without `--decision` both `fetch` and `faster`. The
-/// same flags give the same bytes of output, on any machine and any number of threads.
+/// `--workload` all generated loads run, and one on a slow link where more hits are worse; without `--policy` all policies,
+/// without `--decision` both `fetch` and `faster`. The same flags give the same bytes of output, on any number of threads.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
