@@ -173,12 +173,13 @@ fn disjoint(view: &View<'_>, check: &Check, place: Pos) -> Seen {
 
 fn allocated(view: &View<'_>, check: &Check, place: Pos) -> Seen {
     let next = view.next_step(place);
+    // A state from before the check says nothing about now: a master that is down or stands still answers nobody.
     let fresh = view
         .states
         .iter()
         .find(|(pos, _)| place < *pos && *pos < next)
         .copied();
-    match fresh.or_else(|| view.state_before(place)) {
+    match fresh {
         Some((pos, state)) => {
             let right = Some(state.allocated_bytes) == check.size_bytes;
             let status = if right { Status::Held } else { Status::Failed };
@@ -188,7 +189,11 @@ fn allocated(view: &View<'_>, check: &Check, place: Pos) -> Seen {
                 [pos],
             )
         }
-        None => Seen::new(Status::CouldNotSee, "the allocator was not seen", [place]),
+        None => Seen::new(
+            Status::CouldNotSee,
+            "the allocator was not seen at the check",
+            [place],
+        ),
     }
 }
 

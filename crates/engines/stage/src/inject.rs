@@ -228,6 +228,8 @@ impl<P: Ports> Stage<'_, P> {
         if step != op.step as usize || !over || self.fault.at.is_some() {
             return Ok(());
         }
+        // What stands before the fault has the effect of the step that it comes after.
+        self.read_state()?;
         self.claim(Some(op), None, None);
         let Some(action) = self.plan.fault.action.clone() else {
             return Ok(());

@@ -399,6 +399,7 @@ fn a_check_speaks_of_its_own_moment() {
     story.access(op, "b1", true, 0, MIB);
     let number = story.begin("n");
     story.end(number, "ok");
+    story.read();
     story.dead("k");
     story.instant("t");
     let judgement = story.judge();
@@ -408,6 +409,19 @@ fn a_check_speaks_of_its_own_moment() {
         Status::Held,
         "a state after the next step"
     );
+}
+
+/// A master that is down tells nobody what is allocated; what it told before is no answer.
+#[test]
+fn the_allocator_is_not_judged_by_an_old_state() {
+    let mut story = story(&format!(
+        "{PUT}{{ id = \"n\", check = \"allocated\", size = \"4MiB\" }},"
+    ));
+    story.put("p1", "k", &range(0, 4 * MIB));
+    story.read();
+    let number = story.begin("n");
+    story.end(number, "ok");
+    assert_eq!(status(&story.judge(), "n"), Status::CouldNotSee);
 }
 
 #[test]
