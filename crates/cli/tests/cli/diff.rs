@@ -37,7 +37,7 @@ fn cli_diff_of_runs_that_part_exits_3_and_shows_where() {
         .moonquake(&["diff", file, "model:strict", "model:upstream", "--html", "d.html"])
         .exits(3)
         .says("model:strict    profile strict, holds (as the file says)")
-        .says("They part at line 7 of 14 of what must be the same, at x1: w2 remove k")
+        .says("They part at line 8 of 15 of what must be the same, at x1: w2 remove k")
         .says("step 3 (1): OBJECT_HAS_LEASE")
         .says("Remove(k) is handled: ok")
         .says("5 more lines differ behind it.");
