@@ -59,8 +59,8 @@ fn cli_diff_of_runs_that_part_exits_3_and_shows_where() {
         .exits(3)
         .json();
     assert_eq!(json["same"], false);
-    assert_eq!(json["first"], 6);
-    assert_eq!(json["rows"][6]["lines"][0]["line"], 7);
+    assert_eq!(json["first"], 7);
+    assert_eq!(json["rows"][7]["lines"][0]["line"], 8);
     assert_eq!(json["sides"][1]["verdict"], "violated");
 }
 
