@@ -137,6 +137,15 @@ deadlines! {
         then "the client pings again", mirrors "StorageHeartbeatThreadMain, 1 s";
 }
 
+// Rules are kept in an array by id.
+const _: () = {
+    let mut index = 0;
+    while index < DEADLINES.len() {
+        assert!((DEADLINES[index].id as usize) < DEADLINES.len());
+        index += 1;
+    }
+};
+
 impl DeadlineId {
     /// The row of the table.
     pub fn row(self) -> &'static Deadline {

@@ -14,6 +14,16 @@ pub enum Domain {
     Monotonic,
 }
 
+impl Domain {
+    /// The other of the two.
+    pub(crate) fn other(self) -> Domain {
+        match self {
+            Domain::Realtime => Domain::Monotonic,
+            Domain::Monotonic => Domain::Realtime,
+        }
+    }
+}
+
 /// An instant of the wall clock, in nanoseconds since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

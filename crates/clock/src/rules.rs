@@ -1,7 +1,7 @@
 //! How deadlines are compared in one run: the table, with switches for quirks and for tests that flip a comparison.
 
 use crate::{Clocks, Compare, DEADLINES, DeadlineId, Domain, Marks, Span};
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
 /// How one deadline is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,16 @@ pub enum Flip {
     Base,
 }
 
+impl Compare {
+    /// Whether a deadline that stands so to the present is reached.
+    fn is_met(self, now_to_due: Ordering) -> bool {
+        match self {
+            Compare::Inclusive => now_to_due.is_ge(),
+            Compare::Strict => now_to_due.is_gt(),
+        }
+    }
+}
+
 impl Rule {
     /// The rule with one part turned around.
     fn flipped(self, id: DeadlineId, flip: Flip) -> Rule {
@@ -62,15 +72,6 @@ impl Rule {
         }
     }
 
-    fn reached(self, base: Clocks, length: Span, now: Clocks) -> bool {
-        let due = u128::from(base.raw(self.domain)) + u128::from(length.ns);
-        let now = u128::from(now.raw(self.domain));
-        match self.compare {
-            Compare::Inclusive => now >= due,
-            Compare::Strict => now > due,
-        }
-    }
-
     fn until(self, base: Clocks, length: Span, now: Clocks) -> Span {
         let strict = u128::from(self.compare == Compare::Strict);
         let due = u128::from(base.raw(self.domain)) + u128::from(length.ns) + strict;
@@ -82,15 +83,20 @@ impl Rule {
 /// The comparisons of a run. The default is the table of [`DEADLINES`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    rules: BTreeMap<DeadlineId, Rule>,
+    /// One for each row of the table, at the place of its id.
+    rules: [Rule; DEADLINES.len()],
     /// Which flips would have made a difference, seen by all clones together.
     mattered: [Marks; 3],
 }
 
 impl Default for Rules {
     fn default() -> Self {
+        let mut rules = [Rule::from(&DEADLINES[0]); DEADLINES.len()];
+        for row in DEADLINES {
+            rules[row.id as usize] = Rule::from(row);
+        }
         Rules {
-            rules: DEADLINES.iter().map(|row| (row.id, Rule::from(row))).collect(),
+            rules,
             mattered: Default::default(),
         }
     }
@@ -104,13 +110,12 @@ impl Rules {
     }
 
     fn rule(&self, id: DeadlineId) -> Rule {
-        let rule = self.rules.get(&id).copied();
-        rule.unwrap_or_else(|| Rule::from(id.row()))
+        self.rules[id as usize]
     }
 
     /// Replaces a rule: a quirk that is off, or a flip whose detection a test demands.
     pub fn set(&mut self, id: DeadlineId, rule: Rule) {
-        self.rules.insert(id, rule);
+        self.rules[id as usize] = rule;
     }
 
     /// Turns one part of a rule around.
@@ -151,9 +156,20 @@ impl Rules {
 
     /// Whether the deadline `length` after `base` is reached at `now`. Both readings come from the same actor.
     pub fn reached(&self, id: DeadlineId, base: Clocks, length: Span, now: Clocks) -> bool {
-        let reached = |rule: Rule| rule.reached(base, length, now);
-        let answer = reached(self.rule(id));
-        self.mark(id, &answer, reached);
+        let rule = self.rule(id);
+        let order = |domain| {
+            let due = u128::from(base.raw(domain)) + u128::from(length.ns);
+            u128::from(now.raw(domain)).cmp(&due)
+        };
+        let (own, other) = (order(rule.domain), order(rule.domain.other()));
+        let answer = rule.compare.is_met(own);
+        // A master asks this for every object of an eviction round, so the two flips are not tried but seen.
+        if own.is_eq() {
+            self.mattered[Flip::Compare as usize].set(id as usize);
+        }
+        if rule.compare.is_met(other) != answer {
+            self.mattered[Flip::Clock as usize].set(id as usize);
+        }
         answer
     }
 

@@ -3,7 +3,6 @@
 
 use moonquake_clock::Marks;
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// Who makes a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -130,11 +129,19 @@ guards! {
 /// The guards of one run. By default all stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
-    lifted: BTreeSet<Guard>,
+    /// One bit for each that a test has lifted: a master asks with every request.
+    lifted: u64,
     asked: Marks,
 }
 
+// A guard beyond the width of the set would be mistaken for another.
+const _: () = assert!(GUARDS.len() <= 64);
+
 impl Guard {
+    fn bit(self) -> u64 {
+        1 << self as u32
+    }
+
     /// The row of the table.
     pub fn row(self) -> &'static GuardRow {
         GUARDS.iter().find(|row| row.id == self).unwrap_or(&GUARDS[0])
@@ -145,7 +152,7 @@ impl Guards {
     /// All guards but one. For tests.
     pub fn without(guard: Guard) -> Guards {
         Guards {
-            lifted: BTreeSet::from([guard]),
+            lifted: guard.bit(),
             asked: Marks::default(),
         }
     }
@@ -153,7 +160,7 @@ impl Guards {
     /// Whether the check is made.
     pub fn stand(&self, guard: Guard) -> bool {
         self.asked.set(guard as usize);
-        !self.lifted.contains(&guard)
+        self.lifted & guard.bit() == 0
     }
 
     /// Whether these guards, or clones of them, were ever asked for this one. Where they were not, lifting it changes

@@ -257,9 +257,13 @@ const ON_THE_WALL: &[(Quirk, &[DeadlineId])] = &[
 /// A set of quirks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quirks {
-    on: BTreeSet<Quirk>,
+    /// One bit for each that is on: a master asks with every request.
+    on: u64,
     asked: Marks,
 }
+
+// A quirk beyond the width of the set would be mistaken for another.
+const _: () = assert!(QUIRKS.len() <= 64);
 
 /// A named set of quirks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -277,6 +281,10 @@ impl Quirk {
         QUIRKS.iter().find(|row| row.id == self).unwrap_or(&QUIRKS[0])
     }
 
+    fn bit(self) -> u64 {
+        1 << self as u32
+    }
+
     /// The quirk of that name.
     pub fn from_name(name: &str) -> Option<Quirk> {
         QUIRKS.iter().find(|row| row.name == name).map(|row| row.id)
@@ -286,7 +294,7 @@ impl Quirk {
 impl From<BTreeSet<Quirk>> for Quirks {
     fn from(on: BTreeSet<Quirk>) -> Quirks {
         Quirks {
-            on,
+            on: on.into_iter().fold(0, |set, quirk| set | quirk.bit()),
             asked: Marks::default(),
         }
     }
@@ -311,7 +319,7 @@ impl Quirks {
     /// Whether the quirk is on.
     pub fn has(&self, quirk: Quirk) -> bool {
         self.asked.set(quirk as usize);
-        self.on.contains(&quirk)
+        self.on & quirk.bit() != 0
     }
 
     /// Whether this one could have made a difference to a run that was made with these quirks and these rules, or with
@@ -325,7 +333,7 @@ impl Quirks {
     /// Turns to the monotonic clock what a quirk that is off would keep on the wall clock. To be done once to the rules
     /// of a run: a test that has turned a deadline to the other clock before finds it on the wall clock then.
     pub fn apply_to(&self, rules: &mut Rules) {
-        let off = ON_THE_WALL.iter().filter(|(quirk, _)| !self.on.contains(quirk));
+        let off = ON_THE_WALL.iter().filter(|(quirk, _)| self.on & quirk.bit() == 0);
         for id in off.flat_map(|(_, ids)| *ids) {
             rules.flip_domain(*id);
         }
