@@ -3,10 +3,13 @@
 
 use crate::Master;
 use crate::due::Due;
-use crate::objects::{Object, Replica, split_off};
+use crate::objects::{Id, Object, Replica, split_off};
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{BufferDescriptor, DescriptorVariant, MemoryDescriptor, ReplicaDescriptor};
+
+/// What upstream tells of every segment in memory, whatever its protocol is.
+const PROTOCOL: &str = "tcp";
 
 impl Master {
     /// Whether any replica is within reach, finished or not.
@@ -32,25 +35,44 @@ impl Master {
 
     /// The object, after every replica out of reach is dropped from it, finished or not, and the object with the last.
     pub(crate) fn open(&mut self, key: &str) -> Option<&Object> {
+        let id = self.open_at(self.objects.find(key)?)?;
+        self.objects.at(id)
+    }
+
+    /// The object of a number, opened as [`Master::open`] does it.
+    pub(crate) fn open_at(&mut self, id: Id) -> Option<Id> {
         let segments = &self.segments;
-        let object = self.objects.get_mut(key)?;
+        let object = self.objects.at_mut(id)?;
+        if object.replicas.iter().all(|replica| segments.is_live(replica)) {
+            return Some(id);
+        }
         split_off(&mut object.replicas, |replica| !segments.is_live(replica));
         if object.replicas.is_empty() {
-            self.erase(key);
+            self.erase_at(id);
+            return None;
         }
-        self.objects.get(key)
+        Some(id)
     }
 
     /// Drops the finished replicas out of reach; an unfinished one stays. Erases the object if that was all of it.
     pub(crate) fn drop_stale(&mut self, key: &str) {
+        if let Some(id) = self.objects.find(key) {
+            self.drop_stale_at(id);
+        }
+    }
+
+    fn drop_stale_at(&mut self, id: Id) {
         let segments = &self.segments;
-        let Some(object) = self.objects.get_mut(key) else {
+        let Some(object) = self.objects.at_mut(id) else {
             return;
         };
         let stale = |replica: &Replica| replica.is_complete() && !segments.is_live(replica);
-        let dropped = split_off(&mut object.replicas, stale);
-        if !dropped.is_empty() && !self.objects.get(key).is_some_and(|object| self.is_valid(object)) {
-            self.erase(key);
+        if !object.replicas.iter().any(stale) {
+            return;
+        }
+        split_off(&mut object.replicas, stale);
+        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+            self.erase_at(id);
         }
     }
 
@@ -58,42 +80,52 @@ impl Master {
     /// has nothing left within reach. Mirrors `master_service.cpp:ClearInvalidHandles`.
     pub(crate) fn clear_unreachable(&mut self) {
         self.end_orphaned_copies();
-        for key in self.objects.keys_by_shard() {
-            self.drop_stale(&key);
-            if self
-                .objects
-                .get(&key)
-                .is_some_and(|object| !self.is_valid(object))
-            {
-                self.erase(&key);
+        for id in self.objects.by_shard() {
+            self.drop_stale_at(id);
+            if self.objects.at(id).is_some_and(|object| !self.is_valid(object)) {
+                self.erase_at(id);
             }
         }
     }
 
     /// Takes an object out, and the copy that may be under way with it.
     pub(crate) fn take(&mut self, key: &str) -> Option<Object> {
-        self.copies.remove(key);
-        self.objects.remove(key)
+        self.take_at(self.objects.find(key)?)
+    }
+
+    /// Takes an object out by its number, and the copy that may be under way with it.
+    pub(crate) fn take_at(&mut self, id: Id) -> Option<Object> {
+        if !self.copies.is_empty() {
+            self.copies.remove(self.objects.key_of(id));
+        }
+        self.objects.remove_at(id)
     }
 
     /// Erases an object and frees its memory at once.
     pub(crate) fn erase(&mut self, key: &str) {
-        if let Some(object) = self.take(key) {
+        if let Some(id) = self.objects.find(key) {
+            self.erase_at(id);
+        }
+    }
+
+    /// Erases an object by its number and frees its memory at once.
+    pub(crate) fn erase_at(&mut self, id: Id) {
+        if let Some(object) = self.take_at(id) {
             self.free_all(&object.replicas);
         }
     }
 
     /// Erases an object that a remover was told to take. Where a forced remove must not free what a reader still
     /// trusts, the memory of a leased object is kept until its lease is over.
-    pub(crate) fn erase_removed(&mut self, now: Clocks, key: &str) {
-        let Some(object) = self.objects.get(key) else {
+    pub(crate) fn erase_removed(&mut self, now: Clocks, id: Id) {
+        let Some(object) = self.objects.at(id) else {
             return;
         };
         if self.lease_is_over(object, now) || self.config.quirks.has(Quirk::ForceFreesLeased) {
-            self.erase(key);
+            self.erase_at(id);
             return;
         }
-        if let Some(object) = self.take(key) {
+        if let Some(object) = self.take_at(id) {
             let due = Due {
                 id: DeadlineId::Lease,
                 base: object.lease_end,
@@ -105,23 +137,50 @@ impl Master {
 
     /// What a client is told of a replica. Mirrors `allocator.cpp:AllocatedBuffer::get_descriptor`.
     pub(crate) fn describe(&self, replica: &Replica) -> ReplicaDescriptor {
-        let endpoint = self
-            .segments
-            .get(replica.mount)
-            .map(|mount| mount.segment.te_endpoint.clone());
+        let endpoint = self.endpoint_of(replica).to_owned();
         ReplicaDescriptor {
             id: replica.id,
             descriptor: DescriptorVariant::Memory(MemoryDescriptor {
                 buffer: BufferDescriptor {
                     size: replica.size_bytes,
                     buffer_address: replica.address,
-                    // Upstream says tcp here whatever the segment's protocol is.
-                    protocol: "tcp".to_owned(),
-                    transport_endpoint: endpoint.unwrap_or_default(),
+                    protocol: PROTOCOL.to_owned(),
+                    transport_endpoint: endpoint,
                 },
             }),
             status: replica.status,
         }
+    }
+
+    fn endpoint_of(&self, replica: &Replica) -> &str {
+        let mount = self.segments.get(replica.mount);
+        mount.map_or("", |mount| &mount.segment.te_endpoint)
+    }
+
+    /// The readable replicas of an object in its order, written over earlier descriptors.
+    pub(crate) fn describe_readable_into(&self, object: &Object, descriptors: &mut Vec<ReplicaDescriptor>) {
+        let mut count = 0;
+        for replica in object.replicas.iter().filter(|replica| self.is_readable(replica)) {
+            match descriptors.get_mut(count) {
+                Some(ReplicaDescriptor {
+                    id,
+                    descriptor: DescriptorVariant::Memory(MemoryDescriptor { buffer }),
+                    status,
+                }) => {
+                    (*id, *status) = (replica.id, replica.status);
+                    (buffer.size, buffer.buffer_address) = (replica.size_bytes, replica.address);
+                    if buffer.protocol != PROTOCOL {
+                        PROTOCOL.clone_into(&mut buffer.protocol);
+                    }
+                    self.endpoint_of(replica)
+                        .clone_into(&mut buffer.transport_endpoint);
+                }
+                Some(other) => *other = self.describe(replica),
+                None => descriptors.push(self.describe(replica)),
+            }
+            count += 1;
+        }
+        descriptors.truncate(count);
     }
 
     /// The readable replicas of an object in its order.

@@ -3,7 +3,7 @@
 
 use crate::Master;
 use crate::due::Due;
-use crate::objects::{Before, Object, split_off};
+use crate::objects::{Before, Id, Object, split_off};
 use crate::writes::{PinRequest, Write};
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -12,11 +12,11 @@ use moonquake_protocol::{ErrorCode, ReplicaDescriptor};
 impl Object {
     /// Makes the old value the only one again, after the replicas of the upsert beside it are gone.
     pub(crate) fn restore_old_value(&mut self) {
-        if let Some(before) = self.before.take() {
+        if let Some(before) = self.present_extra().and_then(|extra| extra.before.take()) {
             self.client = before.client;
             self.attempt = before.attempt;
             self.put_start = before.put_start;
-            self.pending_pin = None;
+            self.set_pending_pin(None);
         }
     }
 }
@@ -36,7 +36,7 @@ impl Master {
             self.free_all(&replicas);
             return Err(ErrorCode::ObjectNotFound);
         };
-        object.before = Some(Before {
+        let before = Some(Before {
             client: object.client,
             attempt: object.attempt,
             put_start: object.put_start,
@@ -46,27 +46,30 @@ impl Master {
         object.client = write.client;
         object.put_start = now;
         object.attempt = ids.first().copied().unwrap_or(object.attempt);
-        object.pending_pin = Some(pin.pending(ids));
+        let pending = pin.pending(object, ids);
+        object.extra_mut().before = before;
+        object.set_pending_pin(pending);
         object.replicas.extend(replicas);
         self.objects.set_writing(write.key, true);
         Ok(descriptors)
     }
 
     /// Whether an upsert beside an old value has lost every replica of its own.
-    pub(crate) fn lost_beside(&self, key: &str) -> bool {
+    pub(crate) fn lost_beside(&self, id: Id) -> bool {
         let lost = |object: &Object| {
-            object.before.is_some() && !object.replicas.iter().any(|replica| object.is_of_write(replica))
+            object.extra().before.is_some()
+                && !object.replicas.iter().any(|replica| object.is_of_write(replica))
         };
-        self.objects.get(key).is_some_and(lost)
+        self.objects.at(id).is_some_and(lost)
     }
 
     /// Lets the old value go, now that the new one is finished. Its bytes are kept while a reader may still trust them;
     /// those of another size for the release timeout, as upstream keeps them.
-    pub(crate) fn retire_old_value(&mut self, now: Clocks, key: &str) {
-        let Some(object) = self.objects.get_mut(key) else {
+    pub(crate) fn retire_old_value(&mut self, now: Clocks, id: Id) {
+        let Some(object) = self.objects.at_mut(id) else {
             return;
         };
-        let Some(before) = object.before.take() else {
+        let Some(before) = object.present_extra().and_then(|extra| extra.before.take()) else {
             return;
         };
         let attempt = object.attempt;

@@ -2,7 +2,7 @@
 //! `MoveEnd` and `MoveRevoke`.
 
 use crate::Master;
-use crate::objects::{Object, Replica, split_off};
+use crate::objects::{Object, Replica, Replicas, split_off};
 use crate::placement::Placement;
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Quirk};
@@ -113,7 +113,7 @@ impl Master {
         if self
             .objects
             .get(key)
-            .is_some_and(|object| object.before.is_some())
+            .is_some_and(|object| object.extra().before.is_some())
         {
             // The value that would be copied is about to go; upstream has no such state.
             return Err(ErrorCode::ObjectReplicaBusy);
@@ -123,7 +123,7 @@ impl Master {
             .filter(|replica| replica.is_complete());
         let source = source.ok_or(ErrorCode::ReplicaNotFound)?;
         let (source_id, size_bytes, described) = (source.id, source.size_bytes, self.describe(source));
-        let mut targets: Vec<Replica> = Vec::new();
+        let mut targets = Replicas::new();
         for name in names {
             if self.replica_on(key, name).is_some() {
                 continue;

@@ -189,12 +189,6 @@ impl Master {
 
     fn dispatch_reads(&mut self, now: Clocks, request: &Request) -> Option<Response> {
         Some(match request {
-            Request::ExistKey { key, .. } => Response::ExistKey(Ok(self.exist_key(now, key))),
-            Request::BatchExistKey { keys, .. } => Response::BatchExistKey(self.batch_exist_key(now, keys)),
-            Request::GetReplicaList { key, .. } => Response::GetReplicaList(self.get_replica_list(now, key)),
-            Request::BatchGetReplicaList { keys, .. } => {
-                Response::BatchGetReplicaList(self.batch_get_replica_list(now, keys))
-            }
             Request::GetReplicaListByRegex { regex, .. } => {
                 let scope = self.scope_of(request);
                 Response::GetReplicaListByRegex(self.get_replica_list_by_regex(now, scope, regex))

@@ -2,11 +2,10 @@
 //! `BatchEvict`.
 
 use crate::Master;
-use crate::objects::{Object, Replica, SHARDS, split_off};
+use crate::objects::{Id, Object, Replica, SHARDS, split_off};
 use crate::select::nth_element;
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Guards, Quirk};
-use std::sync::Arc;
 
 /// A target share from which a round materialises all candidates at once. Below it, only so many beyond the target
 /// are known to the second pass as [`reserve_beyond`] says.
@@ -15,7 +14,7 @@ const MATERIALISE_ALL_FROM: f64 = 10.0 / 44.0;
 /// An object that may go.
 #[derive(Clone, Debug)]
 struct Candidate {
-    key: Arc<str>,
+    id: Id,
     /// When its lease ended; the order of eviction.
     rank: u64,
 }
@@ -94,10 +93,13 @@ impl Master {
     /// Sweeps every shard and counts what could go.
     fn take_census(&mut self, now: Clocks) -> Census {
         let mut census = Census::default();
+        let mut ids = Vec::new();
         for shard in 0..SHARDS {
             self.sweep_shard(now, shard);
-            for key in self.objects.keys_of_shard(shard) {
-                let Some(object) = self.objects.get(&key) else {
+            ids.clear();
+            ids.extend(self.objects.of_shard(shard));
+            for &id in &ids {
+                let Some(object) = self.objects.at(id) else {
                     continue;
                 };
                 if self.is_hard_pinned(object) || !self.has_evictable(object) {
@@ -108,8 +110,8 @@ impl Master {
                     continue;
                 }
                 let rank = self.lease_rank(object);
-                if !self.is_spared(&key, now) {
-                    census.plain.push(Candidate { key, rank });
+                if !self.is_spared(id, now) {
+                    census.plain.push(Candidate { id, rank });
                 } else if self.config.allow_evict_soft_pinned_objects {
                     census.soft_pinned.push(rank);
                 }
@@ -135,12 +137,15 @@ impl Master {
         let kept = (wanted + reserve_beyond(wanted)).min(plain.len());
         let selective =
             target_ratio < MATERIALISE_ALL_FROM && kept <= (64 * 1024).max(plain.len().div_ceil(4));
-        let mut ranks: Vec<u64> = plain.iter().map(|candidate| candidate.rank).collect();
-        ranks.sort_unstable();
-        let frontier = if selective { ranks[kept - 1] } else { u64::MAX };
-        let (mut near, far): (Vec<_>, Vec<_>) = plain
-            .into_iter()
-            .partition(|candidate| candidate.rank <= frontier);
+        let (mut near, far) = if selective {
+            let mut ranks: Vec<u64> = plain.iter().map(|candidate| candidate.rank).collect();
+            let frontier = *ranks.select_nth_unstable(kept - 1).1;
+            plain
+                .into_iter()
+                .partition(|candidate| candidate.rank <= frontier)
+        } else {
+            (plain, Vec::new())
+        };
         nth_element(&mut near, wanted - 1, |candidate| candidate.rank);
         let cutoff = near[wanted - 1].rank;
         for (index, candidate) in near.iter().chain(&far).enumerate() {
@@ -151,11 +156,11 @@ impl Master {
                 spared.push(candidate.rank);
                 continue;
             }
-            if self.objects.get(&candidate.key).is_none() {
+            if self.objects.at(candidate.id).is_none() {
                 continue;
             }
-            if self.is_plain_candidate(now, &candidate.key) {
-                evicted += self.evict_with_group(now, &candidate.key, false);
+            if self.is_plain_candidate(now, candidate.id) {
+                evicted += self.evict_with_group(now, candidate.id, false);
             } else {
                 spared.push(candidate.rank);
             }
@@ -186,72 +191,72 @@ impl Master {
         };
         let mut evicted = 0;
         for step in 0..SHARDS {
-            for key in self.objects.keys_of_shard((start_shard + step) % SHARDS) {
+            let ids: Vec<Id> = self.objects.of_shard((start_shard + step) % SHARDS).collect();
+            for id in ids {
                 if evicted >= missing {
                     return evicted;
                 }
-                let Some(object) = self.objects.get(&key) else {
+                let Some(object) = self.objects.at(id) else {
                     continue;
                 };
                 let could = !self.is_hard_pinned(object)
                     && !self.is_leased(object, now)
                     && self.has_evictable(object);
                 let old = self.lease_rank(object) <= cutoff;
-                let pinned = could && self.is_spared(&key, now);
+                let pinned = could && self.is_spared(id, now);
                 let chosen = if plain_only {
                     old && !pinned
                 } else {
                     old || !pinned
                 };
                 if could && chosen {
-                    evicted += self.evict_with_group(now, &key, !plain_only);
+                    evicted += self.evict_with_group(now, id, !plain_only);
                 }
             }
         }
         evicted
     }
 
-    fn is_plain_candidate(&mut self, now: Clocks, key: &str) -> bool {
-        let Some(object) = self.objects.get(key) else {
+    fn is_plain_candidate(&mut self, now: Clocks, id: Id) -> bool {
+        let Some(object) = self.objects.at(id) else {
             return false;
         };
-        !self.is_leased(object, now) && self.has_evictable(object) && !self.is_spared(key, now)
+        !self.is_leased(object, now) && self.has_evictable(object) && !self.is_spared(id, now)
     }
 
     /// Evicts an object, or its whole group unless a member is leased; how many objects lost replicas.
-    fn evict_with_group(&mut self, now: Clocks, key: &str, soft_pinned_too: bool) -> usize {
-        let Some(object) = self.objects.get(key) else {
+    fn evict_with_group(&mut self, now: Clocks, id: Id, soft_pinned_too: bool) -> usize {
+        let Some(object) = self.objects.at(id) else {
             return 0;
         };
-        if object.group.is_empty() {
-            return usize::from(self.evict_object(key));
+        if object.group().is_empty() {
+            return usize::from(self.evict_object(id));
         }
-        let members = self.objects.members(&object.group);
-        let leased = |key: &Arc<str>| {
-            self.objects
-                .get(key)
-                .is_some_and(|object| self.is_leased(object, now))
+        let members = self.objects.members(object.group());
+        let leased = |id: &Id| {
+            let object = self.objects.at(*id);
+            object.is_some_and(|object| self.is_leased(object, now))
         };
         if members.iter().any(leased) {
             return 0;
         }
         let mut evicted = 0;
         for member in members {
-            let Some(object) = self.objects.get(&member) else {
+            let Some(object) = self.objects.at(member) else {
                 continue;
             };
             let blocked = self.is_hard_pinned(object) || !self.has_evictable(object);
-            if !blocked && (soft_pinned_too || !self.is_spared(&member, now)) {
-                evicted += usize::from(self.evict_object(&member));
+            if !blocked && (soft_pinned_too || !self.is_spared(member, now)) {
+                evicted += usize::from(self.evict_object(member));
             }
         }
         evicted
     }
 
     /// Takes every replica that may go from an object; whether there was one.
-    fn evict_object(&mut self, key: &str) -> bool {
+    fn evict_object(&mut self, id: Id) -> bool {
         let (segments, guards) = (&self.segments, &self.config.guards);
-        let Some(object) = self.objects.get_mut(key) else {
+        let Some(object) = self.objects.at_mut(id) else {
             return false;
         };
         let evictable = |replica: &Replica| {
@@ -259,8 +264,8 @@ impl Master {
         };
         let evicted = split_off(&mut object.replicas, evictable);
         self.free_all(&evicted);
-        if self.look(key).is_none() {
-            self.erase(key);
+        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+            self.erase_at(id);
         }
         !evicted.is_empty()
     }
@@ -283,8 +288,8 @@ impl Master {
     }
 
     /// Whether the object goes only after all that are not soft-pinned.
-    fn is_spared(&mut self, key: &str, now: Clocks) -> bool {
-        self.is_soft_pinned(key, now) && self.guarded(Guard::EvictionSparesSoftPin)
+    fn is_spared(&mut self, id: Id, now: Clocks) -> bool {
+        self.is_soft_pinned(id, now) && self.guarded(Guard::EvictionSparesSoftPin)
     }
 }
 

@@ -2,7 +2,7 @@
 //! `master_service.cpp:GrantLeaseForGroup`.
 
 use crate::Master;
-use crate::objects::Object;
+use crate::objects::{Id, Object};
 use moonquake_clock::{Clocks, DeadlineId, Domain, Span};
 use moonquake_faults::Quirk;
 use moonquake_protocol::SoftPinAction;
@@ -11,20 +11,20 @@ impl Master {
     /// Lengthens the lease of an object to at least one ttl from now; it is never shortened. In a group all members
     /// are lengthened; with the quirk `group-lease-not-extended` only if this object's lease is at least half over or a
     /// member has joined.
-    pub(crate) fn grant_lease(&mut self, now: Clocks, key: &str) {
-        self.renew_pin_by_mistake(now, key);
-        let Some(object) = self.objects.get(key) else {
+    pub(crate) fn grant_lease(&mut self, now: Clocks, id: Id) {
+        self.renew_pin_by_mistake(now, id);
+        let Some(object) = self.objects.at(id) else {
             return;
         };
         let running = !self.lease_is_over(object, now);
         if self.config.rules.base(DeadlineId::Lease, false, running) {
             return;
         }
-        let Some(object) = self.objects.get_mut(key) else {
+        let end = now + self.config.lease;
+        let Some(object) = self.objects.at_mut(id) else {
             return;
         };
-        let end = now + self.config.lease;
-        if object.group.is_empty() {
+        if object.group().is_empty() {
             object.lease_end = object.lease_end.max_each(end);
             return;
         }
@@ -33,13 +33,13 @@ impl Master {
             .config
             .rules
             .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, half);
-        let group = object.group.clone();
+        let group = object.group().to_owned();
         let skips = !half_over && !self.objects.has_joined(&group);
         if skips && self.config.quirks.has(Quirk::GroupLeaseNotExtended) {
             return;
         }
         for member in self.objects.members(&group) {
-            if let Some(object) = self.objects.get_mut(&member) {
+            if let Some(object) = self.objects.at_mut(member) {
                 object.lease_end = object.lease_end.max_each(end);
             }
         }
@@ -47,13 +47,11 @@ impl Master {
     }
 
     /// A read starts a soft pin again, if a test has made the deadline count from reads.
-    fn renew_pin_by_mistake(&mut self, now: Clocks, key: &str) {
+    fn renew_pin_by_mistake(&mut self, now: Clocks, id: Id) {
         let renewed = now + self.config.soft_pin;
         let rules = &self.config.rules;
-        let pin = self
-            .objects
-            .get_mut(key)
-            .and_then(|object| object.soft_pin_end.as_mut());
+        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
+        let pin = extra.and_then(|extra| extra.soft_pin_end.as_mut());
         if let Some(end) = pin {
             *end = rules.base(DeadlineId::SoftPin, *end, renewed);
         }
@@ -75,47 +73,44 @@ impl Master {
     }
 
     /// Whether the object is soft-pinned. A pin that is found to be over is gone for good.
-    pub(crate) fn is_soft_pinned(&mut self, key: &str, now: Clocks) -> bool {
+    pub(crate) fn is_soft_pinned(&mut self, id: Id, now: Clocks) -> bool {
         let rules = &self.config.rules;
-        let Some(object) = self.objects.get_mut(key) else {
+        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
+        let Some(extra) = extra else {
             return false;
         };
         let over = |end: Clocks| rules.reached(DeadlineId::SoftPin, end, Span::ZERO, now);
-        if object.soft_pin_end.is_some_and(over) {
-            object.soft_pin_end = None;
+        if extra.soft_pin_end.is_some_and(over) {
+            extra.soft_pin_end = None;
         }
-        object.soft_pin_end.is_some()
+        extra.soft_pin_end.is_some()
     }
 
     /// Carries out what the write under way wanted to do with the soft pin. Mirrors
     /// `master_service.h:CommitPendingSoftPin`.
-    pub(crate) fn commit_pending_pin(&mut self, now: Clocks, key: &str) {
-        self.is_soft_pinned(key, now);
-        let Some(object) = self.objects.get_mut(key) else {
+    pub(crate) fn commit_pending_pin(&mut self, now: Clocks, id: Id) {
+        self.is_soft_pinned(id, now);
+        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
+        let Some(extra) = extra else {
             return;
         };
-        let Some(pending) = object.pending_pin.take() else {
+        let Some(pending) = extra.pending_pin.take() else {
             return;
         };
         match pending.action {
             SoftPinAction::Enable if pending.ttl_ms > 0 => {
-                object.soft_pin_end = Some(now + Span::from_ms(pending.ttl_ms));
+                extra.soft_pin_end = Some(now + Span::from_ms(pending.ttl_ms));
             }
-            SoftPinAction::Enable | SoftPinAction::Disable => object.soft_pin_end = None,
+            SoftPinAction::Enable | SoftPinAction::Disable => extra.soft_pin_end = None,
             SoftPinAction::Preserve | SoftPinAction::Unknown(_) => {}
         }
     }
 
     /// Ends every soft pin that is over. Mirrors `master_service.cpp:CleanupExpiredSoftPins`.
     pub(crate) fn end_soft_pins(&mut self, now: Clocks) {
-        let pinned: Vec<_> = self
-            .objects
-            .iter()
-            .filter(|(_, object)| object.soft_pin_end.is_some())
-            .collect();
-        let keys: Vec<_> = pinned.into_iter().map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            self.is_soft_pinned(&key, now);
+        let ids: Vec<Id> = self.objects.ids().collect();
+        for id in ids {
+            self.is_soft_pinned(id, now);
         }
     }
 }

@@ -58,7 +58,7 @@ use moonquake_clock::{Clocks, Thread};
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Request, Response};
 use mounting::GracefulUnmount;
-use objects::Objects;
+use objects::{Id, Objects};
 use placement::Dice;
 use quarantine::Quarantined;
 use segments::Segments;
@@ -87,6 +87,8 @@ pub struct Master {
     need_eviction: bool,
     /// Whether the clean-up worker has something to do.
     cleanup_due: bool,
+    /// Room for the order of a batch read.
+    read_order: Vec<(usize, usize, Option<Id>)>,
     /// Whether the owners of segments tell this master what has landed.
     hears_owners: bool,
     /// The replicas whose writers have written them to the last byte, by id.
@@ -117,6 +119,7 @@ impl Master {
             last_sweep: now,
             need_eviction: false,
             cleanup_due: false,
+            read_order: Vec::new(),
             hears_owners: false,
             landed: BTreeSet::new(),
         })
@@ -132,13 +135,26 @@ impl Master {
     /// `fences` are the ids of the first replicas that the writer of this PutEnd or PutRevoke was given, in the order of the
     /// keys of the request. The wire does not carry them; only a master without the quirk `stale-put-end` looks at them.
     pub fn handle(&mut self, now: Clocks, request: &Request, fences: &[Option<u64>]) -> Response {
+        let mut answer = Response::ExistKey(Ok(false));
+        self.handle_into(now, request, fences, &mut answer);
+        answer
+    }
+
+    /// [`Master::handle`] over an earlier answer. A read whose like was answered there before allocates nothing.
+    pub fn handle_into(
+        &mut self,
+        now: Clocks,
+        request: &Request,
+        fences: &[Option<u64>],
+        answer: &mut Response,
+    ) {
         self.run_graceful_timer(now);
-        let response = match self.in_tenant(request) {
-            Some(request) => self.dispatch(now, &request, fences),
-            None => refuse(request, ErrorCode::InvalidParams),
-        };
+        match self.in_tenant(request) {
+            Some(request) if self.read_into(now, &request, answer) => {}
+            Some(request) => *answer = self.dispatch(now, &request, fences),
+            None => *answer = refuse(request, ErrorCode::InvalidParams),
+        }
         self.objects.drop_empty_shards();
-        response
     }
 
     /// Exactly one round of a background thread. There are no drain jobs, so job dispatch has nothing to do.

@@ -3,7 +3,7 @@
 //! (`master_service.cpp:PutEnd`). Quirks `descriptor-outlives-range` and `end-needs-no-write`.
 
 use crate::Master;
-use crate::objects::Replica;
+use crate::objects::{Id, Replica};
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
 
@@ -27,8 +27,8 @@ impl Master {
 
     /// Whether a PutEnd of this object would publish bytes that never landed. What counts is the attempt that the writer
     /// means: a stale one speaks for its own bytes.
-    pub(crate) fn lacks_bytes(&self, key: &str, fence: Option<u64>) -> bool {
-        let Some(object) = self.objects.get(key).filter(|_| self.hears_owners) else {
+    pub(crate) fn lacks_bytes(&self, id: Id, fence: Option<u64>) -> bool {
+        let Some(object) = self.objects.at(id).filter(|_| self.hears_owners) else {
             return false;
         };
         let unwritten = |replica: &Replica| replica.is_processing() && !self.landed.contains(&replica.id);
@@ -62,7 +62,7 @@ impl Master {
         {
             return true;
         }
-        let held = |replica: &Replica| replica.id == id && replica.mount == *mount;
+        let held = |replica: &Replica| replica.id == id && replica.mount == mount;
         let in_objects = self
             .objects
             .iter()

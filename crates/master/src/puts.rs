@@ -1,7 +1,7 @@
 //! PutStart, PutEnd and PutRevoke. Mirrors `master_service.cpp:PutStart`, `PutEnd` and `PutRevoke`.
 
 use crate::Master;
-use crate::objects::{PendingPin, Replica, split_off};
+use crate::objects::{Id, Object, PendingPin, Replica, split_off};
 use crate::writes::{NewObject, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Quirk};
@@ -9,10 +9,28 @@ use moonquake_protocol::{
     DescriptorVariant, ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaStatus, ReplicaType, ReplicateConfig,
     Uuid,
 };
+use smallvec::SmallVec;
 
 /// Whether an End or Revoke of that type means replicas in memory, the only kind there is.
 fn means_memory(replica_type: ReplicaType) -> bool {
     matches!(replica_type, ReplicaType::All | ReplicaType::Memory)
+}
+
+/// Completes what is unfinished of an object; whether this is the first of the write that became readable.
+fn complete_write(object: &mut Object) -> bool {
+    let was_readable = object.extra().before.is_none() && object.has_complete();
+    let mut finished = SmallVec::<[u64; 4]>::new();
+    for replica in object
+        .replicas
+        .iter_mut()
+        .filter(|replica| replica.is_processing())
+    {
+        replica.status = ReplicaStatus::Complete;
+        finished.push(replica.id);
+    }
+    let pending = object.extra().pending_pin.as_ref();
+    let own = pending.is_some_and(|pending| finished.iter().any(|id| pending.replicas.contains(id)));
+    own && !was_readable
 }
 
 impl Master {
@@ -30,7 +48,7 @@ impl Master {
         let preempts = self.objects.get(key).is_some();
         if let Some(object) = self.objects.get(key) {
             let rules = &self.config.rules;
-            let base = rules.base(DeadlineId::Discard, object.put_start, object.last_start);
+            let base = rules.base(DeadlineId::Discard, object.put_start, object.last_start());
             let waits = !rules.reached(DeadlineId::Discard, base, self.config.discard, now);
             let refused = if object.has_complete() {
                 self.guarded(Guard::ExistingKeyRefused)
@@ -62,8 +80,9 @@ impl Master {
 
     /// Remembers a refused PutStart, from which a deadline counts only by mistake.
     fn note_refused_start(&mut self, now: Clocks, key: &str) {
-        if let Some(object) = self.objects.get_mut(key) {
-            object.last_start = now;
+        // Only an unfinished write is waited for.
+        if let Some(object) = self.objects.get_mut(key).filter(|object| object.writing) {
+            object.extra_mut().refused_start = Some(now);
         }
     }
 
@@ -83,18 +102,20 @@ impl Master {
         fence: Option<u64>,
     ) -> Result<(), ErrorCode> {
         let key = meta.key.as_str();
-        let object = self.open(key).ok_or(ErrorCode::ObjectNotFound)?;
+        let id = self.objects.find(key).and_then(|id| self.open_at(id));
+        let id = id.ok_or(ErrorCode::ObjectNotFound)?;
+        let object = self.objects.at(id).ok_or(ErrorCode::ObjectNotFound)?;
         let (attempt, owner) = (object.attempt, object.client);
         let foreign = client != owner && self.guarded(Guard::EndByOwner);
         if foreign || self.is_stale_attempt(attempt, fence) {
             return Err(ErrorCode::IllegalClient);
         }
         let once = self.guarded(Guard::EndOnce);
-        if self.lost_beside(key) {
-            self.settle_write(key);
+        if self.lost_beside(id) {
+            self.settle_write_at(id);
             return Err(ErrorCode::ReplicaIsGone);
         }
-        let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
+        let object = self.objects.at(id).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
         if !object.writing && once {
             // A repeated End is no error, as long as it finds everything it means complete.
@@ -104,33 +125,22 @@ impl Master {
                 Err(ErrorCode::InvalidWrite)
             };
         }
-        if meant && self.lacks_bytes(key, fence) {
+        if meant && self.lacks_bytes(id, fence) {
             return Err(ErrorCode::InvalidWrite);
         }
-        let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
-        let was_readable = object.before.is_none() && object.has_complete();
-        let mut finished_own = false;
-        for replica in object
-            .replicas
-            .iter_mut()
-            .filter(|replica| meant && replica.is_processing())
-        {
-            let pending = object.pending_pin.as_ref();
-            finished_own |= pending.is_some_and(|pending| pending.replicas.contains(&replica.id));
-            replica.status = ReplicaStatus::Complete;
-        }
-        let commits_pin = !was_readable && finished_own && object.has_complete();
+        let object = self.objects.at_mut(id).ok_or(ErrorCode::ObjectNotFound)?;
+        let commits_pin = meant && complete_write(object);
         let replaces_checksum = meant || replica_type == ReplicaType::NofSsd;
         if meta.object_checksum.is_some() || replaces_checksum {
             object.checksum = meta.object_checksum;
         }
         object.lease_end = object.lease_end.max_each(now);
         if object.all_complete() {
-            self.retire_old_value(now, key);
-            self.objects.set_writing(key, false);
+            self.retire_old_value(now, id);
+            self.objects.set_writing_at(id, false);
         }
         if commits_pin {
-            self.commit_pending_pin(now, key);
+            self.commit_pending_pin(now, id);
         }
         Ok(())
     }
@@ -174,8 +184,15 @@ impl Master {
     /// After replicas of an unfinished write are gone: forgets a pin that nothing is left to carry, the object if
     /// nothing valid is left, or the write if everything left is complete.
     pub(crate) fn settle_write(&mut self, key: &str) {
+        if let Some(id) = self.objects.find(key) {
+            self.settle_write_at(id);
+        }
+    }
+
+    /// [`Master::settle_write`] for the object of a number.
+    pub(crate) fn settle_write_at(&mut self, id: Id) {
         let segments = &self.segments;
-        let Some(object) = self.objects.get_mut(key) else {
+        let Some(object) = self.objects.at_mut(id) else {
             return;
         };
         let carries = |pending: &PendingPin| {
@@ -184,21 +201,18 @@ impl Master {
             };
             object.replicas.iter().any(carrier)
         };
-        if object
-            .pending_pin
-            .as_ref()
-            .is_some_and(|pending| !carries(pending))
-        {
-            object.pending_pin = None;
+        let pending = object.extra().pending_pin.as_ref();
+        if pending.is_some_and(|pending| !carries(pending)) {
+            object.set_pending_pin(None);
         }
         let complete = object.all_complete();
         if complete {
             object.restore_old_value();
         }
-        if self.look(key).is_none() {
-            self.erase(key);
+        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+            self.erase_at(id);
         } else if complete {
-            self.objects.set_writing(key, false);
+            self.objects.set_writing_at(id, false);
         }
     }
 

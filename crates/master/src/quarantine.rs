@@ -3,7 +3,7 @@
 
 use crate::Master;
 use crate::due::Due;
-use crate::objects::Replica;
+use crate::objects::{Replica, Replicas};
 use crate::segments::MountId;
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::Guard;
@@ -12,14 +12,14 @@ use moonquake_faults::Guard;
 #[derive(Clone, Debug)]
 pub(crate) struct Quarantined {
     /// What is kept.
-    pub(crate) replicas: Vec<Replica>,
+    pub(crate) replicas: Replicas,
     /// Until when.
     pub(crate) due: Due,
 }
 
 impl Master {
     /// Keeps replicas for one release timeout from `base`.
-    pub(crate) fn quarantine(&mut self, replicas: Vec<Replica>, base: Clocks) {
+    pub(crate) fn quarantine(&mut self, replicas: Replicas, base: Clocks) {
         let due = Due {
             id: DeadlineId::Quarantine,
             base,
@@ -34,7 +34,7 @@ impl Master {
     }
 
     /// Keeps replicas for one release timeout from `base`, or frees them at once where a test has lifted that guard.
-    pub(crate) fn quarantine_unless_lifted(&mut self, guard: Guard, replicas: Vec<Replica>, base: Clocks) {
+    pub(crate) fn quarantine_unless_lifted(&mut self, guard: Guard, replicas: Replicas, base: Clocks) {
         if self.guarded(guard) {
             self.quarantine(replicas, base);
         } else {
@@ -43,7 +43,7 @@ impl Master {
     }
 
     /// Keeps replicas until a deadline.
-    pub(crate) fn quarantine_until(&mut self, replicas: Vec<Replica>, due: Due) {
+    pub(crate) fn quarantine_until(&mut self, replicas: Replicas, due: Due) {
         if !replicas.is_empty() {
             self.quarantined.push(Quarantined { replicas, due });
         }

@@ -37,7 +37,9 @@ impl Master {
         match self.removal_refusal(now, key, force) {
             Some(code) => Err(code),
             None => {
-                self.erase_removed(now, key);
+                if let Some(id) = self.objects.find(key) {
+                    self.erase_removed(now, id);
+                }
                 Ok(())
             }
         }
@@ -51,13 +53,13 @@ impl Master {
         force: bool,
     ) -> Vec<Result<(), ErrorCode>> {
         let shards: Vec<usize> = keys.iter().map(|key| self.objects.shard_of(key)).collect();
-        let mut order = HashOrder::with_reserve(keys.len().min(crate::objects::SHARDS));
+        let mut order = HashOrder::with_reserve(keys.len().min(crate::objects::SHARDS) as u32);
         shards
             .iter()
             .for_each(|shard| order.insert(*shard as u64, *shard));
         let mut results = vec![Err(ErrorCode::ObjectNotFound); keys.len()];
         for shard in order.iter() {
-            for index in (0..keys.len()).filter(|index| shards[*index] == *shard) {
+            for index in (0..keys.len()).filter(|index| shards[*index] == shard) {
                 self.drop_stale(&keys[index]);
                 results[index] = self.remove_checked(now, &keys[index], force);
             }
@@ -86,15 +88,16 @@ impl Master {
     /// Removes the objects that a filter chooses and nothing protects; how many went.
     pub(crate) fn remove_each(&mut self, now: Clocks, force: bool, chosen: impl Fn(&str) -> bool) -> i64 {
         let mut removed = 0;
-        for key in self.objects.keys_by_shard() {
-            let Some(object) = self.objects.get(&key).filter(|_| chosen(&key)) else {
+        for id in self.objects.by_shard() {
+            let key = self.objects.key_of(id);
+            let Some(object) = self.objects.at(id).filter(|_| chosen(key)) else {
                 continue;
             };
             let free =
                 force || self.lease_is_over(object, now) || !self.guarded(Guard::BulkRemovalWaitsForLease);
             let closed = object.all_complete() || !self.guarded(Guard::BulkRemovalSparesOpenWrite);
-            if free && closed && !self.copies.contains_key(&*key) {
-                self.erase_removed(now, &key);
+            if free && closed && !self.copies.contains_key(key) {
+                self.erase_removed(now, id);
                 removed += 1;
             } else if !self.guarded(Guard::RemovalCountsWhatWent) {
                 removed += 1;

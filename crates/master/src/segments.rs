@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of one mount of a segment. A segment that leaves and comes back is another mount, with an empty allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct MountId(u64);
+pub(crate) struct MountId(u32);
 
 /// A mounted segment.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub(crate) struct Mount {
 /// All mounted segments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments {
-    last_mount: u64,
-    mounts: BTreeMap<MountId, Mount>,
+    /// By number; none where a mount has left. A number is never used again.
+    mounts: Vec<Option<Box<Mount>>>,
     by_id: BTreeMap<Uuid, MountId>,
     /// The allocatable names in the order that placement counts them.
     names: Vec<String>,
@@ -60,21 +60,17 @@ impl Segments {
                 _ => Err(ErrorCode::UnavailableInCurrentStatus),
             };
         }
-        self.last_mount += 1;
-        let id = MountId(self.last_mount);
+        let id = MountId(self.mounts.len() as u32);
         self.make_allocatable(id, segment);
         self.by_client.entry(client).or_default().push(segment.id);
         self.by_id.insert(segment.id, id);
         self.latest.insert(segment.name.clone(), (segment.id, client));
-        self.mounts.insert(
-            id,
-            Mount {
-                segment: segment.clone(),
-                status: SegmentStatus::Ok,
-                allocator: OffsetAllocator::new(segment.size),
-                closed: Vec::new(),
-            },
-        );
+        self.mounts.push(Some(Box::new(Mount {
+            segment: segment.clone(),
+            status: SegmentStatus::Ok,
+            allocator: OffsetAllocator::new(segment.size),
+            closed: Vec::new(),
+        })));
         Ok(Mounted::New(id))
     }
 
@@ -82,7 +78,7 @@ impl Segments {
     /// upstream takes from the caller. Mirrors `segment.cpp:PrepareUnmountSegment` and `CommitUnmountSegment`.
     pub(crate) fn unmount(&mut self, segment_id: Uuid, client: Uuid) -> Option<Mount> {
         let id = self.by_id.remove(&segment_id)?;
-        let mount = self.mounts.remove(&id)?;
+        let mount = *self.mounts.get_mut(id.0 as usize)?.take()?;
         self.make_unallocatable(id, &mount.segment);
         if let Some(ids) = self.by_client.get_mut(&client) {
             if let Some(position) = ids.iter().position(|id| *id == segment_id) {
@@ -108,7 +104,7 @@ impl Segments {
         let Some(id) = self.by_id.get(&segment_id).copied() else {
             return Ok(());
         };
-        let Some(mount) = self.mounts.get_mut(&id) else {
+        let Some(mount) = self.get_mut(id) else {
             return Ok(());
         };
         if mount.status == SegmentStatus::Ok {
@@ -156,17 +152,17 @@ impl Segments {
 
     /// A mount, if it is still there.
     pub(crate) fn get(&self, id: MountId) -> Option<&Mount> {
-        self.mounts.get(&id)
+        self.mounts.get(id.0 as usize)?.as_deref()
     }
 
     /// A mount to change, if it is still there.
     pub(crate) fn get_mut(&mut self, id: MountId) -> Option<&mut Mount> {
-        self.mounts.get_mut(&id)
+        self.mounts.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
     /// The mount of a segment id.
     pub(crate) fn by_segment(&self, segment_id: Uuid) -> Option<&Mount> {
-        self.mounts.get(self.by_id.get(&segment_id)?)
+        self.get(*self.by_id.get(&segment_id)?)
     }
 
     /// The number of the mount of a segment id.
@@ -200,34 +196,32 @@ impl Segments {
     }
 
     /// Every mount.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&MountId, &Mount)> {
-        self.mounts.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MountId, &Mount)> {
+        let mounts = self.mounts.iter().enumerate();
+        mounts.filter_map(|(index, mount)| Some((MountId(index as u32), mount.as_deref()?)))
     }
 
     /// Whether the memory of a replica is still there.
     pub(crate) fn is_live(&self, replica: &Replica) -> bool {
-        self.mounts.contains_key(&replica.mount)
+        self.get(replica.mount).is_some()
     }
 
     /// Gives the memory of a replica back; does nothing if the mount is gone.
     pub(crate) fn free(&mut self, replica: &Replica) {
-        if let Some(mount) = self.mounts.get_mut(&replica.mount) {
+        if let Some(mount) = self.get_mut(replica.mount) {
             mount.allocator.free(replica.allocation, replica.size_bytes);
         }
     }
 
     /// Requested bytes that are taken in all segments.
     pub(crate) fn allocated_bytes(&self) -> u64 {
-        self.mounts
-            .values()
-            .map(|mount| mount.allocator.requested_bytes())
-            .sum()
+        let bytes = self.iter().map(|(_, mount)| mount.allocator.requested_bytes());
+        bytes.sum()
     }
 
     /// Bytes of all segments.
     pub(crate) fn capacity_bytes(&self) -> u64 {
-        self.mounts
-            .values()
-            .fold(0, |sum, mount| sum.saturating_add(mount.segment.size))
+        let bytes = self.iter().map(|(_, mount)| mount.segment.size);
+        bytes.fold(0, u64::saturating_add)
     }
 }

@@ -22,7 +22,7 @@ impl Master {
         let key = write.key;
         self.drop_stale(key);
         if let Some(object) = self.objects.get(key) {
-            if write.config.group_ids.is_some() && object.group != group {
+            if write.config.group_ids.is_some() && object.group() != group {
                 return Err(ErrorCode::InvalidParams);
             }
             if self.copies.contains_key(key) && self.guarded(Guard::UpsertWaitsForCopy) {
@@ -113,6 +113,7 @@ impl Master {
             with_hard_pin: write.config.with_hard_pin || object.hard_pinned,
             ..write.config.clone()
         };
+        let group = object.group().to_owned();
         self.quarantine_unless_lifted(Guard::ReplacedRangeKept, object.replicas, now);
         let write = Write {
             config: &config,
@@ -120,7 +121,7 @@ impl Master {
         };
         let new = NewObject {
             replicas: self.allocate_replicas(now, &write)?,
-            group: object.group,
+            group,
             pin,
             soft_pin_end,
         };
@@ -129,7 +130,7 @@ impl Master {
 
     /// The soft pin of an object, unless it is over.
     fn living_pin(&self, now: Clocks, key: &str) -> Option<Clocks> {
-        let end = self.objects.get(key)?.soft_pin_end?;
+        let end = self.objects.get(key)?.extra().soft_pin_end?;
         let over = self
             .config
             .rules
@@ -142,7 +143,7 @@ impl Master {
     fn preempt(&mut self, now: Clocks, key: &str) -> Option<Clocks> {
         let object = self.objects.get_mut(key)?;
         let unfinished = split_off(&mut object.replicas, Replica::is_processing);
-        object.pending_pin = None;
+        object.set_pending_pin(None);
         let gone = !object.has_complete();
         object.restore_old_value();
         self.quarantine_unless_lifted(Guard::OvertakenRangeKept, unfinished, now);
@@ -164,7 +165,9 @@ impl Master {
         };
         object.client = write.client;
         object.put_start = now;
-        object.last_start = now;
+        if let Some(extra) = object.present_extra() {
+            extra.refused_start = None;
+        }
         for replica in object.replicas.iter_mut().filter(|replica| replica.is_complete()) {
             replica.status = ReplicaStatus::Processing;
             self.landed.remove(&replica.id);
@@ -176,7 +179,8 @@ impl Master {
         }
         let ids: Vec<u64> = object.replicas.iter().map(|replica| replica.id).collect();
         object.attempt = ids.first().copied().unwrap_or(object.attempt);
-        object.pending_pin = Some(pin.pending(ids));
+        let pending = pin.pending(object, ids);
+        object.set_pending_pin(pending);
         self.last_replica = last_replica;
         self.objects.set_writing(write.key, true);
         let object = self.objects.get(write.key);

@@ -1,7 +1,7 @@
 //! What PutStart and UpsertStart share: the checks of a request, and the making of a new object. Mirrors
 //! `master_service.cpp:ResolveSoftPinRequest`, `GetGroupIdForKey` and `AllocateAndInsertMetadata`.
 
-use crate::objects::{Object, PendingPin, Replica};
+use crate::objects::{Object, PendingPin, Replica, Replicas};
 use crate::placement::{Placement, Wish, host_order};
 use crate::{Master, MasterConfig};
 use moonquake_clock::Clocks;
@@ -43,7 +43,7 @@ pub(crate) struct PinRequest {
 #[derive(Debug)]
 pub(crate) struct NewObject {
     /// Its memory.
-    pub(crate) replicas: Vec<Replica>,
+    pub(crate) replicas: Replicas,
     /// Its group; empty for none.
     pub(crate) group: String,
     /// What becomes of the soft pin when it is finished.
@@ -91,13 +91,14 @@ pub(crate) fn check_write(config: &MasterConfig, write: &Write<'_>) -> Result<Pi
 }
 
 impl PinRequest {
-    /// The request, bound to the replicas of its write.
-    pub(crate) fn pending(self, replicas: Vec<u64>) -> PendingPin {
-        PendingPin {
+    /// The request, bound to the replicas of its write; nothing if it changes nothing about the pin of `object`.
+    pub(crate) fn pending(self, object: &Object, replicas: Vec<u64>) -> Option<PendingPin> {
+        let changes = self.action != SoftPinAction::Preserve || object.extra().soft_pin_end.is_some();
+        changes.then_some(PendingPin {
             action: self.action,
             ttl_ms: self.ttl_ms,
             replicas,
-        }
+        })
     }
 }
 
@@ -140,7 +141,7 @@ impl Master {
         &mut self,
         now: Clocks,
         write: &Write<'_>,
-    ) -> Result<Vec<Replica>, ErrorCode> {
+    ) -> Result<Replicas, ErrorCode> {
         let wish = Wish {
             size_bytes: write.size_bytes,
             replicas: write.config.replica_num,
@@ -160,7 +161,7 @@ impl Master {
             self.need_eviction |= enough_names;
             return Err(ErrorCode::NoAvailableHandle);
         }
-        let mut replicas = Vec::with_capacity(places.len());
+        let mut replicas = Replicas::new();
         for (mount, allocation) in places {
             replicas.push(self.new_replica(mount, allocation, write.size_bytes));
         }
@@ -184,24 +185,16 @@ impl Master {
             pin,
             soft_pin_end,
         } = new;
-        let ids: Vec<u64> = replicas.iter().map(|replica| replica.id).collect();
+        let ids = || replicas.iter().map(|replica| replica.id).collect();
+        let ids: Vec<u64> = ids();
         let descriptors = replicas.iter().map(|replica| self.describe(replica)).collect();
-        let object = Object {
-            client: write.client,
-            attempt: ids.first().copied().unwrap_or_default(),
-            put_start: now,
-            last_start: now,
-            size_bytes: write.size_bytes,
-            checksum: None,
-            group,
-            lease_end: Clocks::default(),
-            soft_pin_end,
-            pending_pin: Some(pin.pending(ids)),
-            hard_pinned: write.config.with_hard_pin,
-            writing: true,
-            before: None,
-            replicas,
-        };
+        let mut object = Object::new(write.client, now, write.size_bytes, replicas);
+        object.hard_pinned = write.config.with_hard_pin;
+        object.set_soft_pin_end(soft_pin_end);
+        object.set_pending_pin(pin.pending(&object, ids));
+        if !group.is_empty() {
+            object.extra_mut().group = group;
+        }
         self.objects.insert(write.key, object);
         descriptors
     }

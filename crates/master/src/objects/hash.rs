@@ -9,10 +9,7 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(MULTIPLIER);
     let mut words = bytes.chunks_exact(8);
     for word in &mut words {
-        let word = word
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte));
+        let word = word.first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
         let mixed = word.wrapping_mul(MULTIPLIER);
         let mixed = (mixed ^ (mixed >> 47)).wrapping_mul(MULTIPLIER);
         hash = (hash ^ mixed).wrapping_mul(MULTIPLIER);

@@ -1,9 +1,12 @@
 //! What the master knows of each key. Mirrors `master_service.h:ObjectMetadata` and its shards.
 
+mod arena;
 pub(crate) mod hash;
+mod key;
 mod object;
 pub(crate) mod order;
 mod store;
 
-pub(crate) use object::{Before, Object, PendingPin, Replica, split_off};
+pub(crate) use arena::Id;
+pub(crate) use object::{Before, Object, PendingPin, Replica, Replicas, split_off};
 pub(crate) use store::{Objects, SHARDS};

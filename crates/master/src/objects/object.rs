@@ -4,6 +4,7 @@ use crate::allocator::Allocation;
 use crate::segments::MountId;
 use moonquake_clock::Clocks;
 use moonquake_protocol::{ReplicaStatus, SoftPinAction, Uuid};
+use smallvec::SmallVec;
 
 /// One copy of an object in the memory of a segment. Mirrors `replica.h:Replica` (memory replicas).
 #[derive(Clone, Debug)]
@@ -63,6 +64,9 @@ pub(crate) struct Before {
     pub(crate) new_hard_pinned: bool,
 }
 
+/// The copies of an object in the order of their creation; nearly all have one, which is kept in place.
+pub(crate) type Replicas = SmallVec<[Replica; 1]>;
+
 /// The metadata of one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
@@ -72,31 +76,102 @@ pub(crate) struct Object {
     pub(crate) attempt: u64,
     /// When its PutStart or UpsertStart was handled.
     pub(crate) put_start: Clocks,
-    /// When the last PutStart or UpsertStart of the key was handled, refused ones too.
-    pub(crate) last_start: Clocks,
     /// Length in bytes.
     pub(crate) size_bytes: u64,
     /// What PutEnd said.
     pub(crate) checksum: Option<u64>,
-    /// The group; empty for none.
-    pub(crate) group: String,
     /// When the last read lease ends, on both clocks. The epoch if none was ever granted.
     pub(crate) lease_end: Clocks,
-    /// When the soft pin ends.
-    pub(crate) soft_pin_end: Option<Clocks>,
-    /// What becomes of the soft pin when the write under way is done.
-    pub(crate) pending_pin: Option<PendingPin>,
     /// Never evicted.
     pub(crate) hard_pinned: bool,
     /// Whether a put or upsert is unfinished. Mirrors membership in `processing_keys`.
     pub(crate) writing: bool,
-    /// Set while an upsert writes beside the old value; its replicas are the unfinished ones.
-    pub(crate) before: Option<Before>,
-    /// The copies, in the order of their creation.
-    pub(crate) replicas: Vec<Replica>,
+    /// The copies.
+    pub(crate) replicas: Replicas,
+    /// What few objects have.
+    extra: Option<Box<Extra>>,
 }
 
+/// What few objects have.
+#[derive(Clone, Debug)]
+pub(crate) struct Extra {
+    /// When the last PutStart of the key was refused.
+    pub(crate) refused_start: Option<Clocks>,
+    /// The group; empty for none.
+    pub(crate) group: String,
+    /// When the soft pin ends.
+    pub(crate) soft_pin_end: Option<Clocks>,
+    /// What becomes of the soft pin when the write under way is done.
+    pub(crate) pending_pin: Option<PendingPin>,
+    /// Set while an upsert writes beside the old value; its replicas are the unfinished ones.
+    pub(crate) before: Option<Before>,
+}
+
+const NOTHING: Extra = Extra {
+    refused_start: None,
+    group: String::new(),
+    soft_pin_end: None,
+    pending_pin: None,
+    before: None,
+};
+static NONE: Extra = NOTHING;
+
 impl Object {
+    /// A new object of one write, unfinished.
+    pub(crate) fn new(client: Uuid, put_start: Clocks, size_bytes: u64, replicas: Replicas) -> Object {
+        Object {
+            client,
+            attempt: replicas.first().map(|replica| replica.id).unwrap_or_default(),
+            put_start,
+            size_bytes,
+            checksum: None,
+            lease_end: Clocks::default(),
+            hard_pinned: false,
+            writing: true,
+            replicas,
+            extra: None,
+        }
+    }
+
+    /// What few objects have, to read.
+    pub(crate) fn extra(&self) -> &Extra {
+        self.extra.as_deref().unwrap_or(&NONE)
+    }
+
+    /// What few objects have, to change; makes room for it.
+    pub(crate) fn extra_mut(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_with(|| Box::new(NOTHING))
+    }
+
+    /// What few objects have, to change, if the object has any of it.
+    pub(crate) fn present_extra(&mut self) -> Option<&mut Extra> {
+        self.extra.as_deref_mut()
+    }
+
+    /// The group; empty for none.
+    pub(crate) fn group(&self) -> &str {
+        &self.extra().group
+    }
+
+    /// When the last PutStart or UpsertStart of the key was handled, refused ones too.
+    pub(crate) fn last_start(&self) -> Clocks {
+        self.extra().refused_start.unwrap_or(self.put_start)
+    }
+
+    /// Sets what becomes of the soft pin when the write under way is done.
+    pub(crate) fn set_pending_pin(&mut self, pending: Option<PendingPin>) {
+        if pending.is_some() || self.extra.is_some() {
+            self.extra_mut().pending_pin = pending;
+        }
+    }
+
+    /// Sets when the soft pin ends.
+    pub(crate) fn set_soft_pin_end(&mut self, end: Option<Clocks>) {
+        if end.is_some() || self.extra.is_some() {
+            self.extra_mut().soft_pin_end = end;
+        }
+    }
+
     /// Whether any replica is complete, within reach or not.
     pub(crate) fn has_complete(&self) -> bool {
         self.replicas.iter().any(Replica::is_complete)
@@ -105,7 +180,7 @@ impl Object {
     /// Whether a replica belongs to the write under way, and not to the value that it is to replace.
     pub(crate) fn is_of_write(&self, replica: &Replica) -> bool {
         // Ids only grow.
-        self.before.is_none() || replica.id >= self.attempt
+        self.extra().before.is_none() || replica.id >= self.attempt
     }
 
     /// Whether no replica is unfinished.
@@ -116,7 +191,7 @@ impl Object {
 
 /// Takes the replicas out for which `chosen` holds. Which of the others move where follows `std::partition`, because
 /// the order of replicas is what readers see. Mirrors `master_service.h:PopReplicas`.
-pub(crate) fn split_off(replicas: &mut Vec<Replica>, chosen: impl Fn(&Replica) -> bool) -> Vec<Replica> {
+pub(crate) fn split_off(replicas: &mut Replicas, chosen: impl Fn(&Replica) -> bool) -> Replicas {
     let (mut first, mut last) = (0, replicas.len());
     loop {
         while first < last && !chosen(&replicas[first]) {
@@ -126,10 +201,21 @@ pub(crate) fn split_off(replicas: &mut Vec<Replica>, chosen: impl Fn(&Replica) -
             last -= 1;
         }
         if first >= last {
-            return replicas.split_off(first);
+            return replicas.drain(first..).collect();
         }
         replicas.swap(first, last - 1);
         first += 1;
         last -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a million objects cost follows from these.
+    #[test]
+    fn an_object_is_small() {
+        assert_eq!((size_of::<Replica>(), size_of::<Object>()), (56, 160));
     }
 }

@@ -3,15 +3,15 @@
 //! Upstream walks such tables in its rounds, and the order of its frees decides later addresses. This table keeps the
 //! same singly linked list, the same buckets and the same growth, and nothing else.
 
-use std::sync::Arc;
+use super::arena::Id;
 
-const NONE: usize = usize::MAX;
+const NONE: u32 = u32::MAX;
 /// The node before the first element.
-const HEAD: usize = 0;
+const HEAD: u32 = 0;
 
 /// Bucket counts that the library grows through, up to about five million elements.
 #[rustfmt::skip]
-const BUCKET_COUNTS: &[usize] = &[
+const BUCKET_COUNTS: &[u32] = &[
     13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 103, 109, 113, 127, 137,
     139, 149, 157, 167, 179, 193, 199, 211, 227, 241, 257, 277, 293, 313, 337, 359, 383, 409, 439, 467, 503,
     541, 577, 619, 661, 709, 761, 823, 887, 953, 1031, 1109, 1193, 1289, 1381, 1493, 1613, 1741, 1879, 2029,
@@ -28,23 +28,23 @@ const BUCKET_COUNTS: &[usize] = &[
 #[derive(Clone, Debug)]
 struct Node<K> {
     hash: u64,
-    key: Option<K>,
-    next: usize,
+    key: K,
+    next: u32,
 }
 
 /// Elements in the library's order.
 #[derive(Clone, Debug)]
 pub(crate) struct HashOrder<K> {
     nodes: Vec<Node<K>>,
-    spare: Vec<usize>,
+    spare: Vec<u32>,
     /// For each bucket the node before its first element.
-    buckets: Vec<usize>,
-    grow_above: usize,
-    length: usize,
+    buckets: Vec<u32>,
+    grow_above: u32,
+    length: u32,
 }
 
 /// Keys in the library's order.
-pub(crate) type KeyOrder = HashOrder<Arc<str>>;
+pub(crate) type KeyOrder = HashOrder<Id>;
 
 impl<K> Default for HashOrder<K> {
     fn default() -> Self {
@@ -58,14 +58,14 @@ impl<K> Default for HashOrder<K> {
     }
 }
 
-impl<K: Clone + Eq> HashOrder<K> {
+impl<K: Copy + Default + Eq> HashOrder<K> {
     /// An empty table that was asked to reserve room for `elements`. Mirrors `reserve`.
-    pub(crate) fn with_reserve(elements: usize) -> Self {
+    pub(crate) fn with_reserve(elements: u32) -> Self {
         let mut order = HashOrder::default();
         order.rehash(match elements {
             0..=1 => 2,
             // The library has its own short table for the small counts.
-            2..=12 => [2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13][elements],
+            2..=12 => [2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13][elements as usize],
             _ => next_bucket_count(elements),
         });
         order
@@ -78,23 +78,27 @@ impl<K: Clone + Eq> HashOrder<K> {
 
     /// Adds an element that is not in it yet.
     pub(crate) fn insert(&mut self, hash: u64, key: K) {
-        if self.find_previous(hash, &key).is_some() {
+        if self.find_previous(hash, key).is_some() {
             return;
         }
         self.grow();
         let node = Node {
             hash,
-            key: Some(key),
+            key,
             next: NONE,
         };
         let index = match self.spare.pop() {
             Some(index) => {
-                self.nodes[index] = node;
+                self.nodes[index as usize] = node;
                 index
             }
             None => {
+                if self.nodes.len() == self.nodes.capacity() {
+                    // Not twice as many: there are a thousand such tables.
+                    self.nodes.reserve_exact(self.nodes.len() / 4 + 1);
+                }
                 self.nodes.push(node);
-                self.nodes.len() - 1
+                self.nodes.len() as u32 - 1
             }
         };
         self.put_first_in_bucket(index);
@@ -102,32 +106,31 @@ impl<K: Clone + Eq> HashOrder<K> {
     }
 
     /// Takes an element out, if it is there.
-    pub(crate) fn remove(&mut self, hash: u64, key: &K) {
+    pub(crate) fn remove(&mut self, hash: u64, key: K) {
         let Some(previous) = self.find_previous(hash, key) else {
             return;
         };
-        let index = self.nodes[previous].next;
-        let next = self.nodes[index].next;
+        let index = self.nodes[previous as usize].next;
+        let next = self.nodes[index as usize].next;
         let bucket = self.bucket_of(hash);
-        let next_bucket = (next != NONE).then(|| self.bucket_of(self.nodes[next].hash));
+        let next_bucket = (next != NONE).then(|| self.bucket_of(self.nodes[next as usize].hash));
         if let Some(next_bucket) = next_bucket.filter(|next_bucket| *next_bucket != bucket) {
             self.buckets[next_bucket] = previous;
         }
         if self.buckets[bucket] == previous && next_bucket != Some(bucket) {
             self.buckets[bucket] = NONE;
         }
-        self.nodes[previous].next = next;
-        self.nodes[index].key = None;
+        self.nodes[previous as usize].next = next;
         self.spare.push(index);
         self.length -= 1;
     }
 
     /// The elements in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = K> {
         let first = self.nodes.first().map_or(NONE, |head| head.next);
-        let next = |index: &usize| Some(self.nodes[*index].next).filter(|next| *next != NONE);
+        let next = |index: &u32| Some(self.nodes[*index as usize].next).filter(|next| *next != NONE);
         std::iter::successors(Some(first).filter(|first| *first != NONE), next)
-            .filter_map(|index| self.nodes[index].key.as_ref())
+            .map(|index| self.nodes[index as usize].key)
     }
 
     fn bucket_of(&self, hash: u64) -> usize {
@@ -135,37 +138,38 @@ impl<K: Clone + Eq> HashOrder<K> {
     }
 
     /// The node before the element.
-    fn find_previous(&self, hash: u64, key: &K) -> Option<usize> {
+    fn find_previous(&self, hash: u64, key: K) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
         }
         let bucket = self.bucket_of(hash);
         let mut previous = Some(self.buckets[bucket]).filter(|previous| *previous != NONE)?;
         loop {
-            let index = self.nodes[previous].next;
-            if index == NONE || self.bucket_of(self.nodes[index].hash) != bucket {
-                return None;
-            }
-            if self.nodes[index].hash == hash && self.nodes[index].key.as_ref() == Some(key) {
+            let index = self.nodes[previous as usize].next;
+            let node = self.nodes.get(index as usize)?;
+            if node.hash == hash && node.key == key {
                 return Some(previous);
+            }
+            if self.bucket_of(node.hash) != bucket {
+                return None;
             }
             previous = index;
         }
     }
 
-    fn put_first_in_bucket(&mut self, index: usize) {
-        let bucket = self.bucket_of(self.nodes[index].hash);
+    fn put_first_in_bucket(&mut self, index: u32) {
+        let bucket = self.bucket_of(self.nodes[index as usize].hash);
         let previous = self.buckets[bucket];
         if previous != NONE {
-            self.nodes[index].next = self.nodes[previous].next;
-            self.nodes[previous].next = index;
+            self.nodes[index as usize].next = self.nodes[previous as usize].next;
+            self.nodes[previous as usize].next = index;
             return;
         }
-        let next = self.nodes[HEAD].next;
-        self.nodes[index].next = next;
-        self.nodes[HEAD].next = index;
+        let next = self.nodes[HEAD as usize].next;
+        self.nodes[index as usize].next = next;
+        self.nodes[HEAD as usize].next = index;
         if next != NONE {
-            let next_bucket = self.bucket_of(self.nodes[next].hash);
+            let next_bucket = self.bucket_of(self.nodes[next as usize].hash);
             self.buckets[next_bucket] = index;
         }
         self.buckets[bucket] = HEAD;
@@ -182,7 +186,7 @@ impl<K: Clone + Eq> HashOrder<K> {
         } else {
             wanted
         };
-        let present = self.buckets.len().max(1);
+        let present = (self.buckets.len() as u32).max(1);
         if least >= present {
             self.rehash(next_bucket_count((least + 1).max(2 * present)));
         } else {
@@ -190,27 +194,27 @@ impl<K: Clone + Eq> HashOrder<K> {
         }
     }
 
-    fn rehash(&mut self, buckets: usize) {
+    fn rehash(&mut self, buckets: u32) {
         if self.nodes.is_empty() {
             self.nodes.push(Node {
                 hash: 0,
-                key: None,
+                key: K::default(),
                 next: NONE,
             });
         }
-        let mut index = self.nodes[HEAD].next;
-        self.nodes[HEAD].next = NONE;
-        self.buckets = vec![NONE; buckets];
+        let mut index = self.nodes[HEAD as usize].next;
+        self.nodes[HEAD as usize].next = NONE;
+        self.buckets = vec![NONE; buckets as usize];
         self.grow_above = buckets;
         while index != NONE {
-            let next = self.nodes[index].next;
+            let next = self.nodes[index as usize].next;
             self.put_first_in_bucket(index);
             index = next;
         }
     }
 }
 
-fn next_bucket_count(least: usize) -> usize {
+fn next_bucket_count(least: u32) -> u32 {
     BUCKET_COUNTS
         .iter()
         .copied()
@@ -223,9 +227,8 @@ mod tests {
     use super::*;
     use crate::objects::hash::hash_of;
 
-    fn insert(order: &mut KeyOrder, number: usize) {
-        let key = format!("key_{number}");
-        order.insert(hash_of(key.as_bytes()), Arc::from(key.as_str()));
+    fn insert(order: &mut HashOrder<usize>, number: usize) {
+        order.insert(hash_of(format!("key_{number}").as_bytes()), number);
     }
 
     /// Computed with the GNU C++ library, version 12: insert 0 to 39, erase every third, insert 100 to 104.
@@ -236,15 +239,14 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_the_cpp_library() {
-        let mut order = KeyOrder::default();
+        let mut order = HashOrder::default();
         (0..40).for_each(|number| insert(&mut order, number));
         for number in (0..40).step_by(3) {
             let key = format!("key_{number}");
-            order.remove(hash_of(key.as_bytes()), &Arc::from(key.as_str()));
+            order.remove(hash_of(key.as_bytes()), number);
         }
         (100..105).for_each(|number| insert(&mut order, number));
-        let keys: Vec<String> = order.iter().map(ToString::to_string).collect();
-        assert_eq!(keys, AFTER_GROWTH.map(|number| format!("key_{number}")));
+        assert_eq!(order.iter().collect::<Vec<usize>>(), AFTER_GROWTH);
     }
 
     #[test]
@@ -253,7 +255,7 @@ mod tests {
         for number in [5, 1000, 7, 300, 52, 28, 29, 30, 99, 1023_u64] {
             order.insert(number, number);
         }
-        let numbers: Vec<u64> = order.iter().copied().collect();
+        let numbers: Vec<u64> = order.iter().collect();
         assert_eq!(numbers, [29, 52, 300, 99, 30, 7, 1023, 1000, 28, 5]);
     }
 
@@ -263,8 +265,8 @@ mod tests {
         order.insert(3, 3);
         order.insert(3, 3);
         assert_eq!(order.iter().count(), 1);
-        order.remove(3, &3);
-        order.remove(3, &3);
+        order.remove(3, 3);
+        order.remove(3, 3);
         assert!(order.is_empty() && order.iter().next().is_none());
     }
 }

@@ -1,10 +1,12 @@
-//! All objects, with the shards and groups that give rounds their order.
+//! All objects: found by key through one table, visited in the order that shards and groups give them.
 
+use super::arena::{Arena, Entry, Id};
 use super::hash::hash_of;
+use super::key::Key;
 use super::object::Object;
 use super::order::KeyOrder;
+use hashbrown::HashTable;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Number of shards. Mirrors `master_service.h:kNumShards`.
 pub(crate) const SHARDS: usize = 1024;
@@ -18,7 +20,9 @@ struct Shard {
 /// The objects of a master.
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
-    objects: BTreeMap<Arc<str>, Object>,
+    arena: Arena,
+    /// Ids by the hash of the key. Never walked.
+    by_key: HashTable<Id>,
     shards: Vec<Shard>,
     groups: BTreeMap<String, KeyOrder>,
     /// Groups that a member has joined since their leases were last refreshed.
@@ -30,7 +34,8 @@ pub(crate) struct Objects {
 impl Default for Objects {
     fn default() -> Self {
         Objects {
-            objects: BTreeMap::new(),
+            arena: Arena::default(),
+            by_key: HashTable::new(),
             shards: vec![Shard::default(); SHARDS],
             groups: BTreeMap::new(),
             joined: BTreeSet::new(),
@@ -39,112 +44,177 @@ impl Default for Objects {
     }
 }
 
-fn shard_of_group(key: &str, group: &str) -> usize {
-    let routed = if group.is_empty() { key } else { group };
-    (hash_of(routed.as_bytes()) % SHARDS as u64) as usize
+/// Mirrors `master_service.cpp:getMetadataShardIndex`.
+fn shard_of(key_hash: u64, group: &str) -> usize {
+    let hash = if group.is_empty() {
+        key_hash
+    } else {
+        hash_of(group.as_bytes())
+    };
+    (hash % SHARDS as u64) as usize
 }
 
 impl Objects {
+    /// The object under that key, as a number.
+    pub(crate) fn find(&self, key: &str) -> Option<Id> {
+        self.find_hashed(hash_of(key.as_bytes()), key)
+    }
+
+    fn find_hashed(&self, hash: u64, key: &str) -> Option<Id> {
+        let same = |id: &Id| {
+            let entry = self.arena.get(*id);
+            entry.is_some_and(|entry| entry.hash == hash && entry.key.as_str() == key)
+        };
+        self.by_key.find(hash, same).copied()
+    }
+
+    /// An object by its number.
+    pub(crate) fn at(&self, id: Id) -> Option<&Object> {
+        self.arena.get(id).map(|entry| &entry.object)
+    }
+
+    /// An object by its number, to change it; see [`Objects::get_mut`].
+    pub(crate) fn at_mut(&mut self, id: Id) -> Option<&mut Object> {
+        self.arena.get_mut(id).map(|entry| &mut entry.object)
+    }
+
+    /// The key of an object; empty if it is gone.
+    pub(crate) fn key_of(&self, id: Id) -> &str {
+        self.arena.get(id).map_or("", |entry| entry.key.as_str())
+    }
+
     /// The object under that key.
     pub(crate) fn get(&self, key: &str) -> Option<&Object> {
-        self.objects.get(key)
+        self.at(self.find(key)?)
     }
 
-    /// The object under that key, to change it. [`Object::writing`] is changed by [`Objects::set_writing`] alone.
+    /// The object under that key, to change it. [`Object::writing`] is changed by [`Objects::set_writing`] alone, and the
+    /// group never.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Object> {
-        self.objects.get_mut(key)
+        self.at_mut(self.find(key)?)
     }
 
-    /// Every key with its object, by key.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Object)> {
-        self.objects.iter()
+    /// Every key with its object, in an order that follows from the history alone.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Object)> {
+        let entries = self.arena.iter();
+        entries.map(|(_, entry)| (entry.key.as_str(), &entry.object))
     }
 
-    /// The shard of a key, present or not. Mirrors `master_service.cpp:getMetadataShardIndex`.
+    /// The numbers of all objects.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
+        self.arena.iter().map(|(id, _)| id)
+    }
+
+    /// The shard of a key, present or not.
     pub(crate) fn shard_of(&self, key: &str) -> usize {
-        shard_of_group(key, self.objects.get(key).map_or("", |object| &object.group))
+        self.locate(key).0
+    }
+
+    /// The shard of a key, present or not, and the object under it.
+    pub(crate) fn locate(&self, key: &str) -> (usize, Option<Id>) {
+        let hash = hash_of(key.as_bytes());
+        let id = self.find_hashed(hash, key);
+        let object = id.and_then(|id| self.at(id));
+        (shard_of(hash, object.map_or("", Object::group)), id)
     }
 
     /// Adds an object under a key that is absent; `object.writing` counts.
-    pub(crate) fn insert(&mut self, key: &str, object: Object) {
-        let shared: Arc<str> = Arc::from(key);
+    pub(crate) fn insert(&mut self, key: &str, object: Object) -> Id {
         let hash = hash_of(key.as_bytes());
-        let shard = &mut self.shards[shard_of_group(key, &object.group)];
-        shard.keys.insert(hash, shared.clone());
-        if object.writing {
-            shard.writing.insert(hash, shared.clone());
+        let (shard, writing) = (shard_of(hash, object.group()), object.writing);
+        let group = (!object.group().is_empty()).then(|| object.group().to_owned());
+        let id = self.arena.insert(Entry {
+            hash,
+            key: Key::from(key),
+            object,
+        });
+        let shard = &mut self.shards[shard];
+        shard.keys.insert(hash, id);
+        if writing {
+            shard.writing.insert(hash, id);
         }
-        if !object.group.is_empty() {
-            self.joined.insert(object.group.clone());
-            self.groups
-                .entry(object.group.clone())
-                .or_default()
-                .insert(hash, shared.clone());
+        if let Some(group) = group {
+            self.joined.insert(group.clone());
+            self.groups.entry(group).or_default().insert(hash, id);
         }
-        self.objects.insert(shared, object);
+        let arena = &self.arena;
+        let rehash = |id: &Id| arena.get(*id).map_or(0, |entry| entry.hash);
+        self.by_key.insert_unique(hash, id, rehash);
+        id
     }
 
     /// Takes an object out, with all that is noted about its key. Mirrors `master_service.cpp:EraseMetadata`.
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Object> {
-        let (shared, object) = self.objects.remove_entry(key)?;
-        let hash = hash_of(key.as_bytes());
-        let index = shard_of_group(key, &object.group);
+    pub(crate) fn remove_at(&mut self, id: Id) -> Option<Object> {
+        let Entry { hash, object, .. } = self.arena.remove(id)?;
+        if let Ok(found) = self.by_key.find_entry(hash, |other| *other == id) {
+            found.remove();
+        }
+        let index = shard_of(hash, object.group());
         let shard = &mut self.shards[index];
-        shard.writing.remove(hash, &shared);
-        shard.keys.remove(hash, &shared);
+        if object.writing {
+            shard.writing.remove(hash, id);
+        }
+        shard.keys.remove(hash, id);
         if shard.keys.is_empty() {
             self.emptied.push(index);
         }
-        if let Some(members) = self.groups.get_mut(&object.group) {
-            members.remove(hash, &shared);
+        let group = object.group();
+        if let Some(members) = Some(group)
+            .filter(|group| !group.is_empty())
+            .and_then(|group| self.groups.get_mut(group))
+        {
+            members.remove(hash, id);
             if members.is_empty() {
-                self.groups.remove(&object.group);
-                self.joined.remove(&object.group);
+                self.groups.remove(group);
+                self.joined.remove(group);
             }
         }
         Some(object)
     }
 
-    /// Marks a write as under way or over.
+    /// Marks the write of a key as under way or over.
     pub(crate) fn set_writing(&mut self, key: &str, writing: bool) {
-        let Some((shared, object)) = self.objects.get_key_value(key) else {
+        if let Some(id) = self.find(key) {
+            self.set_writing_at(id, writing);
+        }
+    }
+
+    /// Marks the write of an object as under way or over.
+    pub(crate) fn set_writing_at(&mut self, id: Id, writing: bool) {
+        let Some(entry) = self.arena.get_mut(id) else {
             return;
         };
-        let (shared, shard) = (shared.clone(), shard_of_group(key, &object.group));
-        let hash = hash_of(key.as_bytes());
+        entry.object.writing = writing;
+        let shard = &mut self.shards[shard_of(entry.hash, entry.object.group())];
         if writing {
-            self.shards[shard].writing.insert(hash, shared);
+            shard.writing.insert(entry.hash, id);
         } else {
-            self.shards[shard].writing.remove(hash, &shared);
-        }
-        if let Some(object) = self.objects.get_mut(key) {
-            object.writing = writing;
+            shard.writing.remove(entry.hash, id);
         }
     }
 
-    /// The keys of a shard in the order in which upstream walks them.
-    pub(crate) fn keys_of_shard(&self, shard: usize) -> Vec<Arc<str>> {
-        self.shards[shard].keys.iter().cloned().collect()
+    /// The objects of a shard in the order in which upstream walks them.
+    pub(crate) fn of_shard(&self, shard: usize) -> impl Iterator<Item = Id> {
+        self.shards[shard].keys.iter()
     }
 
-    /// The keys of a shard with an unfinished write, in upstream's order.
-    pub(crate) fn writing_in_shard(&self, shard: usize) -> Vec<Arc<str>> {
-        self.shards[shard].writing.iter().cloned().collect()
+    /// The objects of a shard with an unfinished write, in upstream's order.
+    pub(crate) fn writing_in_shard(&self, shard: usize) -> Vec<Id> {
+        self.shards[shard].writing.iter().collect()
     }
 
-    /// All keys, shard by shard.
-    pub(crate) fn keys_by_shard(&self) -> Vec<Arc<str>> {
-        self.shards
-            .iter()
-            .flat_map(|shard| shard.keys.iter().cloned())
-            .collect()
+    /// All objects, shard by shard.
+    pub(crate) fn by_shard(&self) -> Vec<Id> {
+        let mut ids = Vec::with_capacity(self.arena.len());
+        ids.extend(self.shards.iter().flat_map(|shard| shard.keys.iter()));
+        ids
     }
 
     /// The members of a group in upstream's order.
-    pub(crate) fn members(&self, group: &str) -> Vec<Arc<str>> {
-        self.groups
-            .get(group)
-            .map(|members| members.iter().cloned().collect())
+    pub(crate) fn members(&self, group: &str) -> Vec<Id> {
+        let members = self.groups.get(group);
+        members
+            .map(|members| members.iter().collect())
             .unwrap_or_default()
     }
 
@@ -160,7 +230,7 @@ impl Objects {
 
     /// Forgets how large the tables of empty shards once were: upstream drops a shard's tables with its last key.
     pub(crate) fn drop_empty_shards(&mut self) {
-        for shard in std::mem::take(&mut self.emptied) {
+        while let Some(shard) = self.emptied.pop() {
             let shard = &mut self.shards[shard];
             if shard.keys.is_empty() && shard.writing.is_empty() {
                 *shard = Shard::default();

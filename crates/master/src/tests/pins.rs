@@ -24,7 +24,7 @@ fn with_pin(action: SoftPinAction, ttl_ms: Option<u64>) -> ReplicateConfig {
 
 /// When the pin of `k` ends, since the start.
 fn pin_end(harness: &Harness) -> Option<Span> {
-    let end = harness.master.objects.get("k")?.soft_pin_end?;
+    let end = harness.master.objects.get("k")?.extra().soft_pin_end?;
     Some(end.realtime.since(START.realtime))
 }
 
@@ -124,7 +124,8 @@ fn the_cleanup_thread_ends_what_is_over_and_nothing_else() {
     assert_eq!(pin_end(&harness), None);
     // A pin that was found to be over does not come back with the clock.
     harness.at(Span::ZERO);
-    assert!(!harness.master.is_soft_pinned("k", harness.now));
+    let id = harness.master.objects.find("k").unwrap();
+    assert!(!harness.master.is_soft_pinned(id, harness.now));
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn assert_accounted(master: &Master) {
         let listed = master
             .objects
             .writing_in_shard(master.objects.shard_of(key))
-            .contains(key);
+            .contains(&master.objects.find(key).unwrap());
         assert_eq!(listed, object.writing, "{key}");
         assert!(!object.replicas.is_empty(), "{key} has no replica at all");
     }
