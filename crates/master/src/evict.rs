@@ -1,9 +1,9 @@
 //! The eviction thread: rounds under pressure, and the idle sweep. Mirrors `master_service.cpp:EvictionThreadFunc` and
 //! `BatchEvict`.
 
-use crate::Master;
 use crate::objects::{Id, Object, Replica, SHARDS, split_off};
 use crate::select::nth_element;
+use crate::{Master, MasterConfig};
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Guards, Quirk};
 
@@ -17,6 +17,19 @@ struct Candidate {
     id: Id,
     /// When its lease ended; the order of eviction.
     rank: u64,
+}
+
+/// What a round may do with an object.
+#[derive(Clone, Copy, Debug)]
+enum Standing {
+    /// It is hard-pinned, or has no replica that could go.
+    Stays,
+    /// Somebody may still read it. It counts, and stays.
+    Leased,
+    /// It may go; with the end of its lease.
+    Plain(u64),
+    /// It may go after all others; with the end of its lease.
+    SoftPinned(u64),
 }
 
 /// What a look at all objects found.
@@ -90,34 +103,54 @@ impl Master {
         }
     }
 
-    /// Sweeps every shard and counts what could go.
+    /// Sweeps every shard and counts what could go. Upstream does both shard by shard; here memory is read in the order in
+    /// which it lies, and only what was found is looked at in the order of the shards.
     fn take_census(&mut self, now: Clocks) -> Census {
+        self.sweep(now);
+        let standing = self.standing_of_all(now);
         let mut census = Census::default();
-        let mut ids = Vec::new();
-        for shard in 0..SHARDS {
-            self.sweep_shard(now, shard);
-            ids.clear();
-            ids.extend(self.objects.of_shard(shard));
-            for &id in &ids {
-                let Some(object) = self.objects.at(id) else {
-                    continue;
-                };
-                if self.is_hard_pinned(object) || !self.has_evictable(object) {
-                    continue;
+        for id in (0..SHARDS).flat_map(|shard| self.objects.of_shard(shard)) {
+            match standing.get(id.index()) {
+                None | Some(Standing::Stays) => continue,
+                Some(Standing::Leased) => {}
+                Some(Standing::Plain(rank)) => census.plain.push(Candidate { id, rank: *rank }),
+                Some(Standing::SoftPinned(rank)) if self.config.allow_evict_soft_pinned_objects => {
+                    census.soft_pinned.push(*rank);
                 }
-                census.base += 1;
-                if self.is_leased(object, now) {
-                    continue;
-                }
-                let rank = self.lease_rank(object);
-                if !self.is_spared(id, now) {
-                    census.plain.push(Candidate { id, rank });
-                } else if self.config.allow_evict_soft_pinned_objects {
-                    census.soft_pinned.push(rank);
-                }
+                Some(Standing::SoftPinned(_)) => {}
             }
+            census.base += 1;
         }
         census
+    }
+
+    /// What a round may do with each object, by its number.
+    fn standing_of_all(&mut self, now: Clocks) -> Vec<Standing> {
+        let mut standing = Vec::with_capacity(self.objects.len());
+        let spares = |config: &MasterConfig| config.guards.stand(Guard::EvictionSparesSoftPin);
+        for index in 0.. {
+            let id = Id::from_index(index);
+            let Some(place) = self.objects.place(id) else {
+                return standing;
+            };
+            let Some(object) = place else {
+                standing.push(Standing::Stays);
+                continue;
+            };
+            standing.push(if self.is_hard_pinned(object) || !self.has_evictable(object) {
+                Standing::Stays
+            } else if self.is_leased(object, now) {
+                Standing::Leased
+            } else {
+                let rank = self.lease_rank(object);
+                if self.is_soft_pinned(id, now) && spares(&self.config) {
+                    Standing::SoftPinned(rank)
+                } else {
+                    Standing::Plain(rank)
+                }
+            });
+        }
+        standing
     }
 
     /// Evicts the oldest plain candidates, all ties at the cutoff included, and for each that turns out to be blocked

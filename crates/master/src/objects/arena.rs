@@ -10,6 +10,18 @@ const CHUNK: usize = 4_096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id(u32);
 
+impl Id {
+    /// The number as an index; numbers are given from 0 on.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of an index.
+    pub(crate) fn from_index(index: usize) -> Id {
+        Id(index as u32)
+    }
+}
+
 /// An object under its key.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
@@ -77,6 +89,12 @@ impl Arena {
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.length
+    }
+
+    /// What lies at a number: nothing if no number so high was ever given, an empty place if its entry has gone.
+    pub(crate) fn place(&self, id: Id) -> Option<Option<&Entry>> {
+        let place = id.0 as usize;
+        Some(self.chunks.get(place / CHUNK)?.get(place % CHUNK)?.as_ref())
     }
 
     /// All entries, in an order that follows from the history alone.

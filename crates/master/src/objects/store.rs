@@ -21,8 +21,9 @@ struct Shard {
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     arena: Arena,
-    /// Ids by the hash of the key. Never walked.
-    by_key: HashTable<Id>,
+    /// Ids by the hash of the key, half of which is kept beside them: the table grows, and passes over strangers,
+    /// without a look at the objects. Never walked.
+    by_key: HashTable<(u32, Id)>,
     shards: Vec<Shard>,
     groups: BTreeMap<String, KeyOrder>,
     /// Groups that a member has joined since their leases were last refreshed.
@@ -54,6 +55,16 @@ fn shard_of(key_hash: u64, group: &str) -> usize {
     (hash % SHARDS as u64) as usize
 }
 
+/// The part of a hash that is kept in the table.
+fn half_of(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+/// The table takes its place from the low bits and its tag from the high ones.
+fn spread(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
+}
+
 impl Objects {
     /// The object under that key, as a number.
     pub(crate) fn find(&self, key: &str) -> Option<Id> {
@@ -61,11 +72,10 @@ impl Objects {
     }
 
     fn find_hashed(&self, hash: u64, key: &str) -> Option<Id> {
-        let same = |id: &Id| {
-            let entry = self.arena.get(*id);
-            entry.is_some_and(|entry| entry.hash == hash && entry.key.as_str() == key)
+        let same = |(half, id): &(u32, Id)| {
+            *half == half_of(hash) && self.arena.get(*id).is_some_and(|entry| entry.key.as_str() == key)
         };
-        self.by_key.find(hash, same).copied()
+        self.by_key.find(spread(half_of(hash)), same).map(|(_, id)| *id)
     }
 
     /// An object by its number.
@@ -76,6 +86,16 @@ impl Objects {
     /// An object by its number, to change it; see [`Objects::get_mut`].
     pub(crate) fn at_mut(&mut self, id: Id) -> Option<&mut Object> {
         self.arena.get_mut(id).map(|entry| &mut entry.object)
+    }
+
+    /// What lies at a number: nothing if no number so high was ever given, an empty place if its object has gone.
+    pub(crate) fn place(&self, id: Id) -> Option<Option<&Object>> {
+        Some(self.arena.place(id)?.map(|entry| &entry.object))
+    }
+
+    /// How many objects there are.
+    pub(crate) fn len(&self) -> usize {
+        self.arena.len()
     }
 
     /// The key of an object; empty if it is gone.
@@ -137,16 +157,19 @@ impl Objects {
             self.joined.insert(group.clone());
             self.groups.entry(group).or_default().insert(hash, id);
         }
-        let arena = &self.arena;
-        let rehash = |id: &Id| arena.get(*id).map_or(0, |entry| entry.hash);
-        self.by_key.insert_unique(hash, id, rehash);
+        let half = half_of(hash);
+        let rehash = |(half, _): &(u32, Id)| spread(*half);
+        self.by_key.insert_unique(spread(half), (half, id), rehash);
         id
     }
 
     /// Takes an object out, with all that is noted about its key. Mirrors `master_service.cpp:EraseMetadata`.
     pub(crate) fn remove_at(&mut self, id: Id) -> Option<Object> {
         let Entry { hash, object, .. } = self.arena.remove(id)?;
-        if let Ok(found) = self.by_key.find_entry(hash, |other| *other == id) {
+        if let Ok(found) = self
+            .by_key
+            .find_entry(spread(half_of(hash)), |(_, other)| *other == id)
+        {
             found.remove();
         }
         let index = shard_of(hash, object.group());
