@@ -1,35 +1,23 @@
 //! The eviction thread: rounds under pressure, and the idle sweep. Mirrors `master_service.cpp:EvictionThreadFunc` and
 //! `BatchEvict`.
 
+use crate::Master;
 use crate::objects::{Id, Object, Replica, SHARDS, split_off};
 use crate::select::nth_element;
-use crate::{Master, MasterConfig};
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Guards, Quirk};
+use std::ops::RangeInclusive;
 
 /// A target share from which a round materialises all candidates at once. Below it, only so many beyond the target
 /// are known to the second pass as [`reserve_beyond`] says.
 const MATERIALISE_ALL_FROM: f64 = 10.0 / 44.0;
 
 /// An object that may go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Candidate {
     id: Id,
     /// When its lease ended; the order of eviction.
     rank: u64,
-}
-
-/// What a round may do with an object.
-#[derive(Clone, Copy, Debug)]
-enum Standing {
-    /// It is hard-pinned, or has no replica that could go.
-    Stays,
-    /// Somebody may still read it. It counts, and stays.
-    Leased,
-    /// It may go; with the end of its lease.
-    Plain(u64),
-    /// It may go after all others; with the end of its lease.
-    SoftPinned(u64),
 }
 
 /// What a look at all objects found.
@@ -37,8 +25,24 @@ enum Standing {
 struct Census {
     /// Objects with a replica that could go, leased or not.
     base: u64,
-    plain: Vec<Candidate>,
+    /// For each object by its number when its lease ended, if it may go; [`STAYS`] for all others.
+    ranks: Vec<u64>,
+    /// How many of them may go.
+    plain: usize,
+    /// When the leases of those ended that may go after all others.
     soft_pinned: Vec<u64>,
+}
+
+/// The rank of an object that is no candidate. No lease that is over ends so late.
+const STAYS: u64 = u64::MAX;
+
+/// What a first pass did.
+#[derive(Debug, Default)]
+struct FirstPass {
+    /// How many objects went.
+    evicted: usize,
+    /// The ranks of candidates that were passed over.
+    spared: Vec<u64>,
 }
 
 /// How many candidates beyond the target a selective round keeps at hand.
@@ -91,7 +95,7 @@ impl Master {
             return;
         }
         let ideal = share_of(census.base, target_ratio);
-        let (mut evicted, spared) = self.first_pass(now, census.plain, ideal, target_ratio);
+        let (mut evicted, spared) = self.first_pass(now, &census, ideal, target_ratio);
         let released = self.release_quarantine(now);
         let missing = share_of(census.base, lower_ratio) as i64 - evicted as i64 - released as i64;
         let missing = missing.min((spared.len() + census.soft_pinned.len()) as i64);
@@ -107,50 +111,41 @@ impl Master {
     /// which it lies, and only what was found is looked at in the order of the shards.
     fn take_census(&mut self, now: Clocks) -> Census {
         self.sweep(now);
-        let standing = self.standing_of_all(now);
         let mut census = Census::default();
-        for id in (0..SHARDS).flat_map(|shard| self.objects.of_shard(shard)) {
-            match standing.get(id.index()) {
-                None | Some(Standing::Stays) => continue,
-                Some(Standing::Leased) => {}
-                Some(Standing::Plain(rank)) => census.plain.push(Candidate { id, rank: *rank }),
-                Some(Standing::SoftPinned(rank)) if self.config.allow_evict_soft_pinned_objects => {
-                    census.soft_pinned.push(*rank);
-                }
-                Some(Standing::SoftPinned(_)) => {}
-            }
+        census.ranks.reserve(self.objects.len());
+        for index in 0.. {
+            let id = Id::from_index(index);
+            let Some(place) = self.objects.place(id) else {
+                return census;
+            };
+            let counts = |object: &&Object| !self.is_hard_pinned(object) && self.has_evictable(object);
+            let Some(object) = place.filter(counts) else {
+                census.ranks.push(STAYS);
+                continue;
+            };
             census.base += 1;
+            let (leased, rank) = (self.is_leased(object, now), self.lease_rank(object));
+            let spared = !leased && self.is_spared(id, now);
+            if spared && self.config.allow_evict_soft_pinned_objects {
+                census.soft_pinned.push(rank);
+            }
+            let candidate = !leased && !spared;
+            census.plain += usize::from(candidate);
+            census
+                .ranks
+                .push(if candidate { rank.min(STAYS - 1) } else { STAYS });
         }
         census
     }
 
-    /// What a round may do with each object, by its number.
-    fn standing_of_all(&mut self, now: Clocks) -> Vec<Standing> {
-        let mut standing = Vec::with_capacity(self.objects.len());
-        let spares = |config: &MasterConfig| config.guards.stand(Guard::EvictionSparesSoftPin);
-        for index in 0.. {
-            let id = Id::from_index(index);
-            let Some(place) = self.objects.place(id) else {
-                return standing;
-            };
-            let Some(object) = place else {
-                standing.push(Standing::Stays);
-                continue;
-            };
-            standing.push(if self.is_hard_pinned(object) || !self.has_evictable(object) {
-                Standing::Stays
-            } else if self.is_leased(object, now) {
-                Standing::Leased
-            } else {
-                let rank = self.lease_rank(object);
-                if self.is_soft_pinned(id, now) && spares(&self.config) {
-                    Standing::SoftPinned(rank)
-                } else {
-                    Standing::Plain(rank)
-                }
-            });
-        }
-        standing
+    /// The plain candidates with a rank in a range, in the order of the shards.
+    fn candidates(&self, census: &Census, ranks: RangeInclusive<u64>) -> Vec<Candidate> {
+        let of_shard = |shard| self.objects.of_shard(shard);
+        let candidate = |id: Id| {
+            let rank = *census.ranks.get(id.index())?;
+            (rank != STAYS && ranks.contains(&rank)).then_some(Candidate { id, rank })
+        };
+        (0..SHARDS).flat_map(of_shard).filter_map(candidate).collect()
     }
 
     /// Evicts the oldest plain candidates, all ties at the cutoff included, and for each that turns out to be blocked
@@ -158,47 +153,61 @@ impl Master {
     fn first_pass(
         &mut self,
         now: Clocks,
-        plain: Vec<Candidate>,
+        census: &Census,
         ideal: usize,
         target_ratio: f64,
     ) -> (usize, Vec<u64>) {
-        let wanted = ideal.min(plain.len());
-        let (mut evicted, mut spared) = (0, Vec::new());
+        let wanted = ideal.min(census.plain);
         if wanted == 0 {
-            return (0, spared);
+            return (0, Vec::new());
         }
-        let kept = (wanted + reserve_beyond(wanted)).min(plain.len());
+        let kept = (wanted + reserve_beyond(wanted)).min(census.plain);
         let selective =
-            target_ratio < MATERIALISE_ALL_FROM && kept <= (64 * 1024).max(plain.len().div_ceil(4));
-        let (mut near, far) = if selective {
-            let mut ranks: Vec<u64> = plain.iter().map(|candidate| candidate.rank).collect();
-            let frontier = *ranks.select_nth_unstable(kept - 1).1;
-            plain
-                .into_iter()
-                .partition(|candidate| candidate.rank <= frontier)
+            target_ratio < MATERIALISE_ALL_FROM && kept <= (64 * 1024).max(census.plain.div_ceil(4));
+        let frontier = if selective {
+            let mut ranks: Vec<u64> = census
+                .ranks
+                .iter()
+                .copied()
+                .filter(|rank| *rank != STAYS)
+                .collect();
+            *ranks.select_nth_unstable(kept - 1).1
         } else {
-            (plain, Vec::new())
+            STAYS
         };
+        let mut near = self.candidates(census, 0..=frontier);
         nth_element(&mut near, wanted - 1, |candidate| candidate.rank);
         let cutoff = near[wanted - 1].rank;
-        for (index, candidate) in near.iter().chain(&far).enumerate() {
-            if index >= near.len() && (index == near.len() && evicted >= wanted) {
-                break;
-            }
-            if evicted >= wanted && candidate.rank > cutoff {
-                spared.push(candidate.rank);
-                continue;
-            }
-            if self.objects.at(candidate.id).is_none() {
-                continue;
-            }
-            if self.is_plain_candidate(now, candidate.id) {
-                evicted += self.evict_with_group(now, candidate.id, false);
-            } else {
-                spared.push(candidate.rank);
+        let mut pass = FirstPass::default();
+        for candidate in near {
+            self.visit(now, candidate, (wanted, cutoff), &mut pass);
+        }
+        // Those that upstream keeps in mind only roughly come into play when too many of the others were blocked.
+        if pass.evicted < wanted && frontier < STAYS {
+            for candidate in self.candidates(census, frontier + 1..=STAYS) {
+                self.visit(now, candidate, (wanted, cutoff), &mut pass);
             }
         }
-        (evicted, spared)
+        (pass.evicted, pass.spared)
+    }
+
+    /// Evicts a candidate of the first pass if its turn has come.
+    fn visit(
+        &mut self,
+        now: Clocks,
+        candidate: Candidate,
+        (wanted, cutoff): (usize, u64),
+        pass: &mut FirstPass,
+    ) {
+        if pass.evicted >= wanted && candidate.rank > cutoff {
+            pass.spared.push(candidate.rank);
+        } else if self.objects.at(candidate.id).is_none() {
+            // It went with its group.
+        } else if self.is_plain_candidate(now, candidate.id) {
+            pass.evicted += self.evict_with_group(now, candidate.id, false);
+        } else {
+            pass.spared.push(candidate.rank);
+        }
     }
 
     /// Evicts until `missing` objects are gone: plain ones of the first pass that were spared if there are enough,
