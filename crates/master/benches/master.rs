@@ -4,6 +4,7 @@ mod rig;
 
 use divan::{Bencher, black_box};
 use moonquake_clock::{Span, Thread};
+use moonquake_master::Master;
 use moonquake_protocol::{ErrorCode, Request, Response};
 use rig::{CLIENT, START, filled, key, put, put_of};
 
@@ -94,13 +95,34 @@ fn get_replica_list(bencher: Bencher, keys: usize) {
     read(bencher, keys, get);
 }
 
+fn remove_request(key: String) -> Request {
+    Request::Remove {
+        key,
+        force: false,
+        tenant_id: String::new(),
+    }
+}
+
+/// New keys, one after the other: the store grows.
 #[divan::bench(sample_count = 200, sample_size = 1000)]
 fn put_start_and_put_end(bencher: Bencher) {
-    let mut master = filled(100_000);
-    let mut turn = (0..400_000)
-        .map(|number| put(&format!("{number:032}")))
-        .collect::<Vec<_>>()
-        .into_iter();
+    let fresh: Vec<String> = (250_000..450_000).map(key).collect();
+    put_each(bencher, filled(250_000), &fresh);
+}
+
+/// A store in use, as full as it gets: what comes takes the place of what went, all of it scattered.
+#[divan::bench(sample_count = 200, sample_size = 1000)]
+fn put_start_and_put_end_in_old_places(bencher: Bencher) {
+    let mut master = filled(250_000);
+    let gone: Vec<String> = scattered(250_000).take(200_000).map(key).collect();
+    for key in gone.iter().cloned() {
+        master.handle(START + Span::from_secs(3_600), &remove_request(key), &[]);
+    }
+    put_each(bencher, master, &gone);
+}
+
+fn put_each(bencher: Bencher, mut master: Master, keys: &[String]) {
+    let mut turn = keys.iter().map(|key| put(key)).collect::<Vec<_>>().into_iter();
     let mut answer = Response::ExistKey(Err(ErrorCode::InternalError));
     bencher.bench_local(|| {
         for request in turn.next().iter().flatten() {
@@ -112,12 +134,7 @@ fn put_start_and_put_end(bencher: Bencher) {
 #[divan::bench(sample_count = 100, sample_size = 1000)]
 fn remove(bencher: Bencher) {
     let mut master = filled(250_000);
-    let remove = |key| Request::Remove {
-        key,
-        force: false,
-        tenant_id: String::new(),
-    };
-    let mut turn = requests(250_000, remove).into_iter();
+    let mut turn = requests(250_000, remove_request).into_iter();
     let mut answer = Response::ExistKey(Err(ErrorCode::InternalError));
     let now = START + Span::from_secs(3_600);
     bencher.bench_local(|| {

@@ -33,17 +33,16 @@ impl Master {
             .config
             .rules
             .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, half);
-        let group = object.group().to_owned();
-        let skips = !half_over && !self.objects.has_joined(&group);
+        let joined = self
+            .objects
+            .at(id)
+            .is_some_and(|object| self.objects.has_joined(object.group()));
+        let skips = !half_over && !joined;
         if skips && self.config.quirks.has(Quirk::GroupLeaseNotExtended) {
             return;
         }
-        for member in self.objects.members(&group) {
-            if let Some(object) = self.objects.at_mut(member) {
-                object.lease_end = object.lease_end.max_each(end);
-            }
-        }
-        self.objects.refreshed(&group);
+        self.objects
+            .refresh_group(id, |member| member.lease_end = member.lease_end.max_each(end));
     }
 
     /// A read starts a soft pin again, if a test has made the deadline count from reads.

@@ -1,4 +1,5 @@
 //! Masters with objects in them.
+#![allow(dead_code, reason = "each bench uses a part")]
 
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span};
 use moonquake_master::{Master, MasterConfig};

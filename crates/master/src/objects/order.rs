@@ -76,11 +76,15 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         self.length == 0
     }
 
-    /// Adds an element that is not in it yet.
+    /// Adds an element, unless it is in it.
     pub(crate) fn insert(&mut self, hash: u64, key: K) {
-        if self.find_previous(hash, key).is_some() {
-            return;
+        if self.find_previous(hash, key).is_none() {
+            self.insert_absent(hash, key);
         }
+    }
+
+    /// Adds an element that is not in it.
+    pub(crate) fn insert_absent(&mut self, hash: u64, key: K) {
         self.grow();
         let node = Node {
             hash,

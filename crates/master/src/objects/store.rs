@@ -149,9 +149,9 @@ impl Objects {
             object,
         });
         let shard = &mut self.shards[shard];
-        shard.keys.insert(hash, id);
+        shard.keys.insert_absent(hash, id);
         if writing {
-            shard.writing.insert(hash, id);
+            shard.writing.insert_absent(hash, id);
         }
         if let Some(group) = group {
             self.joined.insert(group.clone());
@@ -246,9 +246,17 @@ impl Objects {
         self.joined.contains(group)
     }
 
-    /// Notes that the group's leases were refreshed.
-    pub(crate) fn refreshed(&mut self, group: &str) {
+    /// Refreshes the leases of every member of an object's group.
+    pub(crate) fn refresh_group(&mut self, id: Id, refresh: impl Fn(&mut Object)) {
+        let Some(group) = self.arena.get(id).map(|entry| entry.object.group()) else {
+            return;
+        };
         self.joined.remove(group);
+        for member in self.groups.get(group).into_iter().flat_map(KeyOrder::iter) {
+            if let Some(entry) = self.arena.get_mut(member) {
+                refresh(&mut entry.object);
+            }
+        }
     }
 
     /// Forgets how large the tables of empty shards once were: upstream drops a shard's tables with its last key.
