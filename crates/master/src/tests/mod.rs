@@ -38,6 +38,7 @@
 mod contract;
 mod copies;
 mod deadlines;
+mod disks;
 mod drains;
 mod evictions;
 mod groups;
