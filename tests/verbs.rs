@@ -80,7 +80,12 @@ is = "holds"
 fn model_every_verb_has_words() {
     for verb in Verb::all().into_iter().filter(|verb| *verb != Verb::Resume) {
         let plan = plan(verb);
-        assert_eq!(moonquake_model::ModelEngine.unsupported(&plan), None, "{}", verb.name());
+        assert_eq!(
+            moonquake_model::ModelEngine.unsupported(&plan),
+            None,
+            "{}",
+            verb.name()
+        );
         let evidence = run(EngineKind::Model, &plan, &RunOptions::new(Profile::Upstream)).unwrap();
         let ended = evidence.events.iter().rev().find_map(|event| match &event.kind {
             Kind::StepEnded { outcome, note, .. } => Some((outcome.clone(), note.clone())),

@@ -337,8 +337,8 @@ impl Master {
             }
             Request::OffloadObjectHeartbeat { .. }
             | Request::ReportSsdCapacity { .. }
-            | Request::PromotionObjectHeartbeat { .. } => refuse(request, SegmentNotFound),
-            Request::PollRemoveAll { .. } => Response::PollRemoveAll(Ok(false)),
+            | Request::PromotionObjectHeartbeat { .. }
+            | Request::PollRemoveAll { .. } => refuse(request, SegmentNotFound),
             Request::NotifyOffloadSuccess {
                 client_id,
                 tasks,

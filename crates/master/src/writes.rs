@@ -39,6 +39,10 @@ pub(crate) struct PinRequest {
     ttl_ms: u64,
 }
 
+/// Upstream makes room for as many replicas as are asked for, before it looks at how many segments there are. From here on the
+/// memory of no usual server suffices, and its handler ends with an exception.
+const REPLICAS_BEYOND_MEMORY: u64 = 1 << 32;
+
 /// Where upstream maps a CXL device. Mirrors `types.h:DEFAULT_CXL_BASE`.
 const CXL_BASE: u64 = 0x1_0000_0000;
 
@@ -158,7 +162,11 @@ impl Master {
             now,
             strategy: self.config.strategy,
         };
-        let enough_names = placement.open_names().len() as u64 >= wish.replicas;
+        let names = placement.open_names().len() as u64;
+        if names > 0 && wish.replicas >= REPLICAS_BEYOND_MEMORY {
+            return Err(ErrorCode::InternalError);
+        }
+        let enough_names = names >= wish.replicas;
         let places = placement.place(&wish)?;
         let fewer = (places.len() as u64) < wish.replicas;
         self.need_eviction |= fewer && !self.guarded(Guard::EvictionOnlyWhereItHelps);

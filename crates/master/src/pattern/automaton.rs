@@ -31,14 +31,42 @@ pub(super) enum Step {
     Match,
 }
 
+/// Most steps, those included that the library has not.
+const MAX_STEPS: usize = 4 * MAX_STATES;
+
 /// A pattern that is ready to search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pattern {
     steps: Vec<Step>,
+    states: usize,
     /// How many groups there are; only counted where something refers back.
     groups: usize,
     loops: usize,
     refers_back: bool,
+}
+
+/// Where the steps are run.
+#[derive(Clone, Copy)]
+struct Look {
+    /// At this place of the key, and from there on at every one unless it is anchored.
+    from: usize,
+    /// What the steps take for the begin of the key.
+    begin: usize,
+    anchored: bool,
+    /// Whether a look-ahead begins anew where it looks from, as if nothing were before. In the library it does so as long as
+    /// the search has not left the begin of the key.
+    anew: bool,
+}
+
+impl Look {
+    fn ahead(self, at: usize) -> Look {
+        Look {
+            from: at,
+            begin: if self.anew { at } else { 0 },
+            anchored: true,
+            ..self
+        }
+    }
 }
 
 fn refers_back(part: &Part) -> bool {
@@ -64,7 +92,9 @@ impl Pattern {
     }
 
     fn push(&mut self, step: Step) -> Result<usize, PatternError> {
-        if self.steps.len() >= MAX_STATES {
+        // The library has no jumps; they are bounded all the same, since nothing can be repeated very often.
+        self.states += usize::from(!matches!(step, Step::Jump(_)));
+        if self.states > MAX_STATES || self.steps.len() >= MAX_STEPS {
             return Err(PatternError::Invalid);
         }
         self.steps.push(step);
@@ -165,13 +195,24 @@ impl Pattern {
         if self.refers_back {
             Search::new(&self.steps, key, self.groups, self.loops).found()
         } else {
-            self.run(key, 0, (0, 0), false)
+            let from = |anew: bool| Look {
+                from: usize::from(!anew),
+                begin: 0,
+                anchored: anew,
+                anew,
+            };
+            self.run(key, 0, from(true)) || (!key.is_empty() && self.run(key, 0, from(false)))
         }
     }
 
-    /// Runs the steps from one on, at one place of the key or from there on at every place. `begin` is what they take for
-    /// the begin of the key: inside a look-ahead the library begins anew where it looks from.
-    fn run(&self, key: &[u8], first: usize, (from, begin): (usize, usize), anchored: bool) -> bool {
+    /// Runs the steps from one on.
+    fn run(&self, key: &[u8], first: usize, look: Look) -> bool {
+        let Look {
+            from,
+            begin,
+            anchored,
+            anew,
+        } = look;
         let mut present = Vec::new();
         for at in from..=key.len() {
             let mut seen = vec![false; self.steps.len()];
@@ -191,7 +232,7 @@ impl Pattern {
                     Step::Boundary(wanted) if is_boundary(&key[begin..], at - begin) == *wanted => {
                         open.push(step + 1)
                     }
-                    Step::Ahead { wanted, after } if self.run(key, step + 1, (at, at), true) == *wanted => {
+                    Step::Ahead { wanted, after } if self.run(key, step + 1, look.ahead(at)) == *wanted => {
                         open.push(*after)
                     }
                     Step::One(set) if key.get(at).is_some_and(|byte| set.contains(*byte)) => {
@@ -299,6 +340,17 @@ mod tests {
         (r"(?=(.))(?=\1)a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
         (r"(?:(?=(a))a)+b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
         (r"(?:(?=(a)))\1a", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[[.space.]]", Some([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])),
+        (r"[[.hyphen.]-Z]", Some([0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0])),
+        (r"[[=a=]]", Some([0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0])),
+        (r"[[:ALPHA:]]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1])),
+        (r"[*\B]", None),
+        (r"\u4e16", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?!^)", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a(?!^)", Some([0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0])),
+        (r"a{65536}", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[a-é]", None),
+        (r"[é-a]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
         (r"a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
         (r"^key_", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
         (r"key_\d+$", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),

@@ -19,6 +19,8 @@ pub(super) struct Search<'a> {
     taken: Vec<Option<(usize, usize)>>,
     groups: usize,
     budget: u32,
+    /// Whether a look-ahead begins anew where it looks from; see the automaton.
+    anew: bool,
 }
 
 /// A place to go back to.
@@ -37,6 +39,7 @@ impl<'a> Search<'a> {
             taken: vec![None; 2 * groups + loops],
             groups,
             budget: MAX_STEPS,
+            anew: true,
         }
     }
 
@@ -44,6 +47,7 @@ impl<'a> Search<'a> {
     pub(super) fn found(&mut self) -> bool {
         (0..=self.key.len()).any(|at| {
             self.taken.fill(None);
+            self.anew = at == 0;
             self.matches(0, at, 0)
         })
     }
@@ -61,7 +65,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the steps from one on match at one place. What groups took stays if they do. `begin` is what the steps
-    /// take for the begin of the key: inside a look-ahead the library begins anew where it looks from.
+    /// take for the begin of the key.
     fn matches(&mut self, first: usize, from: usize, begin: usize) -> bool {
         let (mut trail, mut choices): (Vec<Undo>, Vec<Choice>) = (Vec::new(), Vec::new());
         let (mut step, mut at) = (first, from);
@@ -115,7 +119,7 @@ impl<'a> Search<'a> {
             Step::Ahead { wanted, after } => {
                 let (wanted, after) = (*wanted, *after);
                 let before = self.taken.clone();
-                let found = self.matches(step + 1, at, at);
+                let found = self.matches(step + 1, at, if self.anew { at } else { 0 });
                 let after_taken = std::mem::replace(&mut self.taken, before);
                 if found && wanted {
                     for (slot, value) in after_taken.into_iter().enumerate() {

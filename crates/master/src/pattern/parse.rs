@@ -1,7 +1,7 @@
 //! From the text of a pattern to its parts.
 
 use super::PatternError;
-use super::set::{ByteSet, escaped_class, named_class};
+use super::set::{ByteSet, escaped_class, named_byte, named_class};
 
 /// Deepest nesting of groups.
 const MAX_DEPTH: usize = 200;
@@ -189,8 +189,8 @@ impl Parser<'_> {
         match self.take()? {
             b'0' => Ok(0),
             b'b' if in_bracket => Ok(8),
-            // A reference to a group, which cannot stand here.
-            b'1'..=b'9' if in_bracket => Err(PatternError::Invalid),
+            // A reference to a group and the end of no word, which cannot stand here.
+            b'1'..=b'9' | b'B' if in_bracket => Err(PatternError::Invalid),
             b'f' => Ok(0x0C),
             b'n' => Ok(b'\n'),
             b'r' => Ok(b'\r'),
@@ -212,8 +212,8 @@ impl Parser<'_> {
                 .ok_or(PatternError::Invalid)?;
             value = value << 4 | digit;
         }
-        // A key is a string of bytes; a larger code is none.
-        u8::try_from(value).map_err(|_| PatternError::Invalid)
+        // A key is a string of bytes; of a larger code the library takes the last one.
+        Ok(value as u8)
     }
 
     /// The quantifiers behind an atom; the library takes any number of them.
@@ -290,10 +290,12 @@ impl Parser<'_> {
             }
             self.next += 1;
             let last = self.bracket_item(&mut set)?.ok_or(PatternError::Invalid)?;
+            // The library's bytes have a sign: those beyond ASCII come before it.
+            let (first, last) = (first.cast_signed(), last.cast_signed());
             if first > last {
                 return Err(PatternError::Invalid);
             }
-            (first..=last).for_each(|byte| set.insert(byte));
+            (first..=last).for_each(|byte| set.insert(byte.cast_unsigned()));
         }
         Ok(Part::One(if negated { set.complement() } else { set }))
     }
@@ -305,15 +307,17 @@ impl Parser<'_> {
                 let name = self.until(close)?;
                 return match (open, name) {
                     ("[:", name) => {
-                        set.union(named_class(name).ok_or(PatternError::Invalid)?);
+                        set.union(named_class(&name.to_ascii_lowercase()).ok_or(PatternError::Invalid)?);
                         Ok(None)
                     }
-                    // The library knows letters by themselves and the other characters by names, which are left out.
-                    ("[=", [byte]) if byte.is_ascii_alphabetic() => {
-                        set.insert(*byte);
+                    ("[=", name) => {
+                        // Equivalent are the two cases of a letter, in the locale of a server.
+                        let byte = named_byte(name).ok_or(PatternError::Invalid)?;
+                        set.insert(byte.to_ascii_lowercase());
+                        set.insert(byte.to_ascii_uppercase());
                         Ok(None)
                     }
-                    ("[.", [byte]) if byte.is_ascii_alphabetic() => Ok(Some(*byte)),
+                    ("[.", name) => named_byte(name).map(Some).ok_or(PatternError::Invalid),
                     _ => Err(PatternError::Invalid),
                 };
             }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// How many patterns are made at random.
-const PATTERNS: usize = 12_000;
+const PATTERNS: usize = 6_000;
 
 /// Short, because the real master searches some patterns in exponential time.
 const KEYS: [&str; 22] = [

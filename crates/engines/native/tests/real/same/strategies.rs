@@ -2,7 +2,8 @@
 
 use super::twin::{MIB, Twin, owner, segment};
 use moonquake_clock::Span;
-use moonquake_protocol::{ReplicateConfig, Request, Segment, Uuid};
+use moonquake_protocol::frame::RpcErrorCode;
+use moonquake_protocol::{ErrorCode, Literal, ReplicateConfig, Request, Response, Segment, Uuid};
 use proptest::prelude::*;
 
 /// Steps in each of the worlds, which have 2 to 7 segments.
@@ -167,30 +168,51 @@ pub(crate) fn many_segments() {
     }
 }
 
-/// How many replicas may be asked for.
+/// More replicas than there is memory for: the real master's handler throws, ours says INTERNAL_ERROR, and both have done the same.
 pub(crate) fn absurd_counts() {
+    let start = |key: &str, replica_num: u64| Request::PutStart {
+        client_id: owner(0),
+        key: key.to_owned(),
+        slice_length: 1_000,
+        config: ReplicateConfig {
+            replica_num,
+            ..ReplicateConfig::default()
+        },
+        tenant_id: String::new(),
+    };
     for segments in 0..3 {
-        for shift in [20, 24, 28, 32, 40, 47, 48, 52, 54, 55, 56, 57, 58, 60, 62, 63] {
-            for below in [0, 1] {
-                let mut twin = Twin::start([]);
-                for number in 0..segments {
-                    twin.mount(number, 64 * MIB, owner(number));
-                }
-                let replica_num = (1_u64 << shift) - below;
-                let config = ReplicateConfig {
-                    replica_num,
-                    ..ReplicateConfig::default()
-                };
-                let request = Request::PutStart {
-                    client_id: owner(0),
-                    key: "k".to_owned(),
-                    slice_length: 1_000,
-                    config,
-                    tenant_id: String::new(),
-                };
-                let answer = twin.real.call_as(&request, moonquake_protocol::Literal::With);
-                println!("{segments} segments, 2^{shift} - {below}: {answer:?}");
+        let mut twin = Twin::start([]);
+        for number in 0..segments {
+            twin.mount(number, 64 * MIB, owner(number));
+        }
+        for (index, replica_num) in [1 << 32, 1 << 48, (1 << 57) - 1, 1 << 57, 1 << 63, u64::MAX]
+            .into_iter()
+            .enumerate()
+        {
+            twin.code(&start(&format!("few{index}"), 1 << 20));
+            let request = start("k", replica_num);
+            if segments == 0 {
+                twin.code(&request);
+                continue;
             }
+            twin.code(&start("k", 1));
+            twin.pass(Span::from_secs(31));
+            let real = twin
+                .real
+                .call_as(&request, Literal::With)
+                .expect_err("an exception");
+            assert_eq!(real.code, RpcErrorCode::HandlerThrew, "{replica_num}: {real}");
+            let ours = twin.ours.handle(twin.now, &request, &[]);
+            assert_eq!(
+                ours,
+                Response::PutStart(Err(ErrorCode::InternalError)),
+                "{replica_num}"
+            );
+            twin.code(&Request::GetReplicaList {
+                key: "k".to_owned(),
+                tenant_id: String::new(),
+            });
+            twin.compare_state();
         }
     }
 }
