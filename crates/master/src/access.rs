@@ -4,12 +4,11 @@
 use crate::Master;
 use crate::due::Due;
 use crate::objects::{Id, Object, Replica, split_off};
+use crate::placement::Strategy;
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{BufferDescriptor, DescriptorVariant, MemoryDescriptor, ReplicaDescriptor};
-
-/// What upstream tells of every segment in memory, whatever its protocol is.
-const PROTOCOL: &str = "tcp";
+use smallvec::SmallVec;
 
 impl Master {
     /// Whether any replica is within reach, finished or not.
@@ -62,15 +61,23 @@ impl Master {
     }
 
     fn drop_stale_at(&mut self, id: Id) {
-        let segments = &self.segments;
-        let Some(object) = self.objects.at_mut(id) else {
+        let Some(object) = self.objects.at(id) else {
             return;
         };
-        let stale = |replica: &Replica| replica.is_complete() && !segments.is_live(replica);
-        if !object.replicas.iter().any(stale) {
+        let stale = |replica: &&Replica| {
+            replica.is_complete() && (!self.segments.is_live(replica) || self.is_on_lost_disk(replica))
+        };
+        let stale: SmallVec<[u64; 4]> = object
+            .replicas
+            .iter()
+            .filter(stale)
+            .map(|replica| replica.id)
+            .collect();
+        let Some(object) = self.objects.at_mut(id).filter(|_| !stale.is_empty()) else {
             return;
-        }
-        split_off(&mut object.replicas, stale);
+        };
+        let dropped = split_off(&mut object.replicas, |replica| stale.contains(&replica.id));
+        self.free_all(&dropped);
         if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
             self.erase_at(id);
         }
@@ -137,24 +144,37 @@ impl Master {
 
     /// What a client is told of a replica. Mirrors `allocator.cpp:AllocatedBuffer::get_descriptor`.
     pub(crate) fn describe(&self, replica: &Replica) -> ReplicaDescriptor {
-        let endpoint = self.endpoint_of(replica).to_owned();
+        if let Some(described) = self.describe_on_disk(replica) {
+            return described;
+        }
         ReplicaDescriptor {
             id: replica.id,
             descriptor: DescriptorVariant::Memory(MemoryDescriptor {
                 buffer: BufferDescriptor {
                     size: replica.size_bytes,
                     buffer_address: replica.address,
-                    protocol: PROTOCOL.to_owned(),
-                    transport_endpoint: endpoint,
+                    protocol: self.protocol().to_owned(),
+                    transport_endpoint: self.endpoint_of(replica).to_owned(),
                 },
             }),
             status: replica.status,
         }
     }
 
+    /// Upstream says tcp whatever the segment's protocol is, unless it places by its CXL strategy.
+    fn protocol(&self) -> &'static str {
+        match self.config.strategy {
+            Strategy::Cxl => "cxl",
+            _ => "tcp",
+        }
+    }
+
     fn endpoint_of(&self, replica: &Replica) -> &str {
         let mount = self.segments.get(replica.mount);
-        mount.map_or("", |mount| &mount.segment.te_endpoint)
+        mount.map_or("", |mount| match self.config.strategy {
+            Strategy::Cxl => &mount.segment.name,
+            _ => &mount.segment.te_endpoint,
+        })
     }
 
     /// The readable replicas of an object in its order, written over earlier descriptors.
@@ -166,11 +186,11 @@ impl Master {
                     id,
                     descriptor: DescriptorVariant::Memory(MemoryDescriptor { buffer }),
                     status,
-                }) => {
+                }) if !replica.is_on_disk() => {
                     (*id, *status) = (replica.id, replica.status);
                     (buffer.size, buffer.buffer_address) = (replica.size_bytes, replica.address);
-                    if buffer.protocol != PROTOCOL {
-                        PROTOCOL.clone_into(&mut buffer.protocol);
+                    if buffer.protocol != self.protocol() {
+                        self.protocol().clone_into(&mut buffer.protocol);
                     }
                     self.endpoint_of(replica)
                         .clone_into(&mut buffer.transport_endpoint);

@@ -20,11 +20,8 @@ fn means_memory(replica_type: ReplicaType) -> bool {
 fn complete_write(object: &mut Object) -> bool {
     let was_readable = object.extra().before.is_none() && object.has_complete();
     let mut finished = SmallVec::<[u64; 4]>::new();
-    for replica in object
-        .replicas
-        .iter_mut()
-        .filter(|replica| replica.is_processing())
-    {
+    let own = |replica: &&mut Replica| replica.is_processing() && !replica.is_on_disk();
+    for replica in object.replicas.iter_mut().filter(own) {
         replica.status = ReplicaStatus::Complete;
         finished.push(replica.id);
     }
@@ -165,13 +162,15 @@ impl Master {
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica));
+            .filter(|replica| object.is_of_write(replica) && !replica.is_on_disk());
         let closed = !object.writing || (meant && !own.all(Replica::is_processing));
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
-        let revoked = split_off(&mut object.replicas, |replica| meant && replica.is_processing());
+        let revoked = split_off(&mut object.replicas, |replica| {
+            meant && replica.is_processing() && !replica.is_on_disk()
+        });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);
         } else {
