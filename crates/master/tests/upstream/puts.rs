@@ -22,6 +22,7 @@ fn put_start_invalid_params() {
 #[test]
 fn soft_pin_request_validation() {
     let mut rig = Rig::configured(|config| {
+        crate::pins::revealing(config);
         config.soft_pin = Span::from_ms(50);
         config.max_soft_pin = Span::from_ms(100);
     })

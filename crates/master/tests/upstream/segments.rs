@@ -1,7 +1,7 @@
 //! Mounting and unmounting.
 
 use crate::rig::*;
-use moonquake_protocol::{ErrorCode, Segment, Uuid};
+use moonquake_protocol::{ErrorCode, ReplicateConfig, Segment, Uuid};
 
 fn unmount_id(rig: &mut Rig, segment_id: Uuid) -> Answer {
     let client_id = WRITER;
@@ -155,12 +155,19 @@ fn unmount_segment_performance() {
     }
 }
 
+/// Members of a group share a shard, as the case needs it.
+fn member_on(segment: &str) -> ReplicateConfig {
+    ReplicateConfig {
+        preferred_segment: segment.to_owned(),
+        ..in_group("group")
+    }
+}
+
 #[test]
 fn accessor_cleanup_after_segment_unmount_does_not_crash() {
     let mut rig = Rig::new().node("ghost").node("live");
-    rig.put("keeper", &ReplicateOn("ghost_group", "live").config());
-    rig.start(WRITER, "half", KIB, &ReplicateOn("ghost_group", "ghost").config())
-        .unwrap();
+    rig.put("keeper", &member_on("live"));
+    rig.start(WRITER, "half", KIB, &member_on("ghost")).unwrap();
     rig.unmount("ghost").unwrap();
     assert_eq!(rig.end(WRITER, "half"), Err(ErrorCode::ObjectNotFound));
     assert_eq!(
@@ -169,16 +176,4 @@ fn accessor_cleanup_after_segment_unmount_does_not_crash() {
         "and it is gone"
     );
     assert!(rig.shows("keeper"));
-}
-
-/// A member of a group on a segment: members share a shard, as the case needs it.
-struct ReplicateOn(&'static str, &'static str);
-
-impl ReplicateOn {
-    fn config(&self) -> moonquake_protocol::ReplicateConfig {
-        moonquake_protocol::ReplicateConfig {
-            preferred_segment: self.1.to_owned(),
-            ..in_group(self.0)
-        }
-    }
 }
