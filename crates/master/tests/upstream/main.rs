@@ -4,6 +4,7 @@
 //! upstream-cases.toml` says which case is told by which test. Where a case sleeps, a test moves the clock; where a case
 //! waits for a background thread, a test lets that thread make a round.
 
+mod batch_removal;
 mod batches;
 mod checksums;
 mod clears;
@@ -22,4 +23,5 @@ mod rig;
 mod segments;
 mod tenants;
 mod upserts;
+mod wishes;
 mod without;

@@ -4,11 +4,12 @@ use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span, Thread};
 use moonquake_faults::{QUIRKS, Quirk, Quirks};
 use moonquake_master::{Master, MasterConfig};
 use moonquake_protocol::{
-    BufferDescriptor, CopyStartResponse, ErrorCode, MoveStartResponse, ObjectMeta, ReplicaDescriptor,
-    ReplicaStatus, ReplicaType, ReplicateConfig, Request, Response, Segment, SegmentStatus, SoftPinAction,
-    Uuid,
+    BufferDescriptor, CopyStartResponse, ErrorCode, MoveStartResponse, ReplicaDescriptor, ReplicaStatus,
+    ReplicaType, ReplicateConfig, Request, Response, Segment, SegmentStatus, Uuid,
 };
 use std::collections::BTreeSet;
+
+pub(crate) use crate::wishes::*;
 
 pub(crate) const KIB: u64 = 1 << 10;
 pub(crate) const MIB: u64 = 1 << 20;
@@ -547,71 +548,4 @@ pub(crate) fn places(replicas: &[ReplicaDescriptor]) -> Vec<&str> {
 /// Whether all replicas have that status.
 pub(crate) fn all_are(replicas: &[ReplicaDescriptor], status: ReplicaStatus) -> bool {
     replicas.iter().all(|replica| replica.status == status)
-}
-
-pub(crate) fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-pub(crate) fn meta(key: &str, object_checksum: Option<u64>) -> ObjectMeta {
-    ObjectMeta {
-        key: key.to_owned(),
-        object_checksum,
-    }
-}
-
-/// One replica, nothing else wanted.
-pub(crate) fn plain() -> ReplicateConfig {
-    ReplicateConfig::default()
-}
-
-/// That many replicas.
-pub(crate) fn replicas(replica_num: u64) -> ReplicateConfig {
-    ReplicateConfig {
-        replica_num,
-        ..plain()
-    }
-}
-
-/// One replica, on that segment if possible.
-pub(crate) fn on(name: &str) -> ReplicateConfig {
-    ReplicateConfig {
-        preferred_segment: name.to_owned(),
-        ..plain()
-    }
-}
-
-/// A member of a group.
-pub(crate) fn in_group(group: &str) -> ReplicateConfig {
-    groups(&[group])
-}
-
-/// A group for each key.
-pub(crate) fn groups(groups: &[&str]) -> ReplicateConfig {
-    ReplicateConfig {
-        group_ids: Some(owned(groups)),
-        ..plain()
-    }
-}
-
-/// What to do with the soft pin; the time in milliseconds is the master's own if none is given.
-pub(crate) fn pin(action: SoftPinAction, ttl_ms: Option<u64>) -> ReplicateConfig {
-    ReplicateConfig {
-        soft_pin_action: action,
-        soft_pin_ttl_ms: ttl_ms,
-        ..plain()
-    }
-}
-
-/// A soft pin of the master's own length.
-pub(crate) fn soft_pinned() -> ReplicateConfig {
-    pin(SoftPinAction::Enable, None)
-}
-
-/// A hard pin.
-pub(crate) fn hard_pinned() -> ReplicateConfig {
-    ReplicateConfig {
-        with_hard_pin: true,
-        ..plain()
-    }
 }

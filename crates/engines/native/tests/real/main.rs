@@ -10,8 +10,10 @@
 mod boundaries;
 mod determinism;
 mod echo;
+mod edges;
 mod leftovers;
 mod observer;
+mod pair;
 mod refusals;
 mod rig;
 mod steering;
@@ -32,6 +34,10 @@ fn main() -> ExitCode {
         boundaries::TESTS,
         determinism::TESTS,
         echo::TESTS,
+        edges::copies::TESTS,
+        edges::memory::TESTS,
+        edges::segments::TESTS,
+        edges::writes::TESTS,
         leftovers::TESTS,
         observer::TESTS,
         refusals::TESTS,

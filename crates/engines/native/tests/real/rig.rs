@@ -33,19 +33,27 @@ impl Rig {
 
     pub(crate) fn seeded(count: u64, seed: u64) -> Rig {
         let options = StartOptions {
-            clocks: START,
             seed,
             ..StartOptions::default()
         };
-        let master = MasterProcess::start(options).unwrap_or_else(|error| panic!("{error}"));
-        let mut rig = Rig {
-            rpc: connect(&master),
-            master,
-        };
+        let mut rig = Rig::started(options);
         for number in 0..count {
             rig.mount(number);
         }
         rig
+    }
+
+    /// A master with these options, at the start, with nothing mounted.
+    pub(crate) fn started(options: StartOptions) -> Rig {
+        let options = StartOptions {
+            clocks: START,
+            ..options
+        };
+        let master = MasterProcess::start(options).unwrap_or_else(|error| panic!("{error}"));
+        Rig {
+            rpc: connect(&master),
+            master,
+        }
     }
 
     pub(crate) fn reconnect(&mut self) {
