@@ -1,5 +1,5 @@
-//! Randomness: every thread has its own stream, fixed by the seed and by what the thread first slept for, so that the order in which
-//! threads start does not matter.
+//! Randomness. For `std::random_device` every thread has its own stream, fixed by the seed and by what the thread first slept for, so
+//! that the order in which threads start does not matter. `getrandom`, from which ids are made, has one stream for the process.
 
 use crate::layout;
 use crate::page::page;
@@ -18,6 +18,16 @@ extern "C" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> c_uint {
     draw()
 }
 
+fn draw_for_id() -> u32 {
+    let page = page();
+    let index = page.id_draws.fetch_add(1, Ordering::Relaxed);
+    layout::random_value(
+        page.seed.load(Ordering::Relaxed),
+        layout::RANDOM_KEY_IDS,
+        index as u32,
+    )
+}
+
 /// Interposes libc's function.
 ///
 /// # Safety
@@ -27,7 +37,7 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, _flags: c_ui
     // Never more than one call of the kernel gives at once.
     let length = length.min(256);
     let bytes = (0..length.div_ceil(4))
-        .flat_map(|_| draw().to_le_bytes())
+        .flat_map(|_| draw_for_id().to_le_bytes())
         .take(length);
     for (offset, byte) in bytes.enumerate() {
         // SAFETY: the caller's promise; `offset` is below `length`.

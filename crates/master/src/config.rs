@@ -31,6 +31,18 @@ pub struct MasterConfig {
     pub enable_disk_eviction: bool,
     /// Told to clients and otherwise without effect (`quota_bytes`).
     pub quota_bytes: u64,
+    /// Finished tasks that are remembered (`max_total_finished_tasks`).
+    pub max_total_finished_tasks: u32,
+    /// Tasks that may wait to be fetched (`max_total_pending_tasks`).
+    pub max_total_pending_tasks: u32,
+    /// Tasks that may be fetched and not finished (`max_total_processing_tasks`).
+    pub max_total_processing_tasks: u32,
+    /// A task that waits for longer has failed; zero for never (`pending_task_timeout_sec`).
+    pub pending_task_timeout: Span,
+    /// A fetched task that is not reported on for longer has failed; zero for never (`processing_task_timeout_sec`).
+    pub processing_task_timeout: Span,
+    /// How often an executor may try again, told with each task (`max_retry_attempts`).
+    pub max_retry_attempts: u32,
     /// Seed of every placement: what the preload gives to `std::random_device` in the real process.
     pub placement_seed: u64,
     /// The behaviours of upstream that are on.
@@ -56,6 +68,12 @@ impl Default for MasterConfig {
             local_first: false,
             enable_disk_eviction: true,
             quota_bytes: 0,
+            max_total_finished_tasks: 10_000,
+            max_total_pending_tasks: 10_000,
+            max_total_processing_tasks: 10_000,
+            pending_task_timeout: Span::from_secs(300),
+            processing_task_timeout: Span::from_secs(300),
+            max_retry_attempts: 10,
             placement_seed: 0,
             quirks: Profile::Upstream.quirks(),
             rules: Rules::default(),

@@ -8,15 +8,11 @@ use crate::refuse;
 use crate::writes::Write;
 use moonquake_clock::{Clocks, Span};
 use moonquake_protocol::{
-    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc, TaskStatus, Uuid,
+    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc, Uuid,
 };
 
 /// The methods that this master does not implement; each answers INTERNAL_ERROR.
-pub const UNSUPPORTED: &[Rpc] = &[
-    Rpc::NotifyOffloadSuccess,
-    Rpc::CreateCopyTask,
-    Rpc::CreateMoveTask,
-];
+pub const UNSUPPORTED: &[Rpc] = &[Rpc::NotifyOffloadSuccess];
 
 /// The version that the pinned release tells its clients.
 const VERSION: &str = "2.0.0";
@@ -34,6 +30,7 @@ impl Master {
             .or_else(|| self.dispatch_reads(now, request))
             .or_else(|| self.dispatch_segments(now, request))
             .or_else(|| self.dispatch_copies(now, request))
+            .or_else(|| self.dispatch_tasks(now, request))
             .or_else(|| self.dispatch_optional(request))
             .unwrap_or_else(|| refuse(request, ErrorCode::InternalError))
     }
@@ -371,20 +368,6 @@ impl Master {
             } => {
                 let evict = |key: &String| self.evict_disk_replica(key, *replica_type);
                 Response::BatchEvictDiskReplica(keys.iter().map(evict).collect())
-            }
-            // No task can be created here, so none is there to be fetched or found.
-            Request::FetchTasks { .. } => Response::FetchTasks(Ok(Vec::new())),
-            Request::QueryTask { .. } => refuse(request, ErrorCode::TaskNotFound),
-            Request::MarkTaskToComplete { request: report, .. } => {
-                let ended = matches!(report.status, TaskStatus::Failed | TaskStatus::Success);
-                refuse(
-                    request,
-                    if ended {
-                        ErrorCode::TaskNotFound
-                    } else {
-                        ErrorCode::InvalidParams
-                    },
-                )
             }
             _ => return None,
         })

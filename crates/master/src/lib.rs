@@ -21,9 +21,11 @@ mod closing;
 mod config;
 mod copies;
 mod dispatch;
+mod drain;
 mod due;
 mod evict;
 mod flags;
+mod ids;
 mod leases;
 mod mounting;
 mod objects;
@@ -38,6 +40,7 @@ mod removal;
 mod segments;
 mod select;
 mod sweep;
+mod tasks;
 mod tenants;
 mod upserts;
 mod view;
@@ -48,12 +51,15 @@ mod tests;
 
 pub use config::{ConfigError, MasterConfig};
 pub use dispatch::UNSUPPORTED;
+pub use drain::{DrainJob, DrainRequest, JobStatus};
 pub use refuse::refuse;
 pub use view::{Place, View};
 
 use clients::Clients;
 use closing::Departures;
 use copies::CopyTask;
+use drain::DrainJobs;
+use ids::Ids;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Request, Response};
@@ -63,6 +69,7 @@ use placement::Dice;
 use quarantine::Quarantined;
 use segments::Segments;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::Tasks;
 
 /// The master.
 #[derive(Clone, Debug)]
@@ -73,6 +80,8 @@ pub struct Master {
     segments: Segments,
     clients: Clients,
     copies: BTreeMap<String, CopyTask>,
+    tasks: Tasks,
+    drains: DrainJobs,
     quarantined: Vec<Quarantined>,
     graceful: Vec<GracefulUnmount>,
     departures: Departures,
@@ -80,6 +89,7 @@ pub struct Master {
     dice: Dice,
     /// The engine of the eviction thread.
     eviction_dice: Dice,
+    ids: Ids,
     last_replica: u64,
     /// When the last round swept.
     last_sweep: Clocks,
@@ -104,12 +114,15 @@ impl Master {
         Ok(Master {
             dice: Dice::of_requests(config.placement_seed),
             eviction_dice: Dice::of_eviction(config.placement_seed),
+            ids: Ids::of_seed(config.placement_seed),
             config,
             started: now,
             objects: Objects::default(),
             segments: Segments::default(),
             clients: Clients::default(),
             copies: BTreeMap::new(),
+            tasks: Tasks::default(),
+            drains: DrainJobs::default(),
             quarantined: Vec::new(),
             graceful: Vec::new(),
             departures: Departures::default(),
@@ -141,14 +154,17 @@ impl Master {
         response
     }
 
-    /// Exactly one round of a background thread. There are no drain jobs, so job dispatch has nothing to do.
+    /// Exactly one round of a background thread.
     pub fn tick(&mut self, now: Clocks, thread: Thread) {
         self.run_graceful_timer(now);
         match thread {
             Thread::Eviction => self.eviction_round(now),
             Thread::ClientMonitor => self.monitor_clients(now),
-            Thread::TaskCleanup => self.end_soft_pins(now),
-            Thread::JobDispatch => {}
+            Thread::TaskCleanup => {
+                self.clean_up_tasks(now);
+                self.end_soft_pins(now);
+            }
+            Thread::JobDispatch => self.dispatch_jobs(now),
         }
         self.objects.drop_empty_shards();
     }

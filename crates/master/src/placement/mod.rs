@@ -5,4 +5,4 @@ mod mt19937;
 mod seed;
 
 pub(crate) use choice::{Placement, Wish, host_order};
-pub(crate) use seed::Dice;
+pub(crate) use seed::{Dice, device_word};

@@ -5,6 +5,7 @@
 mod contract;
 mod copies;
 mod deadlines;
+mod drains;
 mod evictions;
 mod groups;
 mod harness;
@@ -18,4 +19,5 @@ mod removals;
 mod segments;
 mod strict;
 mod sweeps;
+mod tasks;
 mod upserts;

@@ -16,6 +16,7 @@ mod observer;
 mod pair;
 mod refusals;
 mod rig;
+mod same;
 mod steering;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         leftovers::TESTS,
         observer::TESTS,
         refusals::TESTS,
+        same::TESTS,
         steering::TESTS,
     ];
     let trials = all

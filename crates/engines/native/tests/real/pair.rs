@@ -1,14 +1,12 @@
 //! The Rust master and the unmodified one side by side: both are asked the same and must answer the same.
 
-use crate::rig::{Rig, START, tenant};
+use crate::rig::tenant;
+use crate::same::twin::{Twin, segment};
 use moonquake_clock::{Span, Thread};
-use moonquake_master::{Master, MasterConfig};
-use moonquake_native::process::StartOptions;
 use moonquake_protocol::{
     CopyStartResponse, ErrorCode, MoveStartResponse, ObjectMeta, ReplicaDescriptor, ReplicaType,
     ReplicateConfig, Request, Response, Segment, Uuid,
 };
-use std::collections::BTreeMap;
 
 /// What most calls return.
 pub(crate) type Answer<T = ()> = Result<T, ErrorCode>;
@@ -17,12 +15,8 @@ pub(crate) type Answer<T = ()> = Result<T, ErrorCode>;
 pub(crate) const WRITER: Uuid = Uuid::new(7, 1);
 pub(crate) const OTHER: Uuid = Uuid::new(7, 2);
 
-/// Seed of both masters' choices.
-const SEED: u64 = 1;
-
 pub(crate) struct Pair {
-    real: Rig,
-    rust: Master,
+    twin: Twin,
 }
 
 /// Unwraps the response of one method.
@@ -36,50 +30,19 @@ macro_rules! ask {
 }
 pub(crate) use ask;
 
-/// The client that mounts the segment of that number.
-pub(crate) fn owner(number: u64) -> Uuid {
-    Uuid::new(200, number)
-}
-
-/// A segment by number, `n0` for the first; its endpoint is no name.
-pub(crate) fn segment(number: u64, size: u64) -> Segment {
-    Segment {
-        id: Uuid::new(100, number),
-        name: format!("n{number}"),
-        base: (number + 1) << 40,
-        size,
-        te_endpoint: format!("10.0.0.{}:12001", number + 1),
-        protocol: "tcp".to_owned(),
-        host_id: String::new(),
-    }
-}
+pub(crate) use crate::same::twin::owner;
 
 impl Pair {
     /// Both masters with upstream's defaults and segments of these sizes.
     pub(crate) fn with_segments(sizes: &[u64]) -> Pair {
-        Pair::flagged(&[], sizes)
+        Pair::flagged([], sizes)
     }
 
     /// The same with some flags.
-    pub(crate) fn flagged(flags: &[(&str, &str)], sizes: &[u64]) -> Pair {
-        let flags: BTreeMap<String, String> = flags
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
-        let config = MasterConfig {
-            placement_seed: SEED,
-            ..MasterConfig::default()
+    pub(crate) fn flagged<const N: usize>(flags: [(&str, &str); N], sizes: &[u64]) -> Pair {
+        let mut pair = Pair {
+            twin: Twin::start(flags),
         };
-        let config = config
-            .with_flags(&flags)
-            .unwrap_or_else(|error| panic!("{error}"));
-        let rust = Master::new(config, START).unwrap_or_else(|error| panic!("{error}"));
-        let real = Rig::started(StartOptions {
-            flags,
-            seed: SEED,
-            ..StartOptions::default()
-        });
-        let mut pair = Pair { real, rust };
         for (number, size) in (0..).zip(sizes) {
             pair.mount(&segment(number, *size), owner(number)).unwrap();
         }
@@ -88,55 +51,38 @@ impl Pair {
 
     /// Asks both.
     pub(crate) fn send(&mut self, request: &Request) -> Response {
-        let real = self.real.call(request);
-        let rust = self.rust.handle(self.real.master.clocks(), request, &[]);
-        assert_eq!(rust, real, "the Rust master answers otherwise: {request:?}");
-        real
+        self.twin.call(request)
     }
 
     /// Lets time pass on both clocks of both.
     pub(crate) fn pass(&mut self, span: Span) {
-        self.real.master.set_clocks(self.real.master.clocks() + span);
+        self.twin.pass(span);
     }
 
     /// Lets one background thread of both make a round.
     pub(crate) fn tick(&mut self, thread: Thread) {
-        self.real.tick(thread);
-        self.rust.tick(self.real.master.clocks(), thread);
+        self.twin.tick(thread);
     }
 
     /// Lets time pass to the end of a grace period, so that the segment leaves.
     pub(crate) fn pass_grace(&mut self, span: Span) {
-        self.pass(span);
-        let done = self.real.master.run_due_timers();
-        done.unwrap_or_else(|error| panic!("{error}"));
-        self.settle();
-    }
-
-    fn settle(&mut self) {
-        let idle = self.real.master.await_cleanup_idle();
-        idle.unwrap_or_else(|error| panic!("{error}"));
-        self.rust.tick(self.real.master.clocks(), Thread::JobDispatch);
-        self.rust.settle_cleanup();
+        self.twin.pass(span);
+        self.twin.run_timers();
     }
 
     /// The bytes that are taken, by both.
-    pub(crate) fn allocated(&self) -> u64 {
-        let real = self.real.allocated();
-        assert_eq!(self.rust.view().allocated_bytes, real, "allocated bytes");
-        real
+    pub(crate) fn allocated(&mut self) -> u64 {
+        self.twin.compare_state();
+        self.twin.ours.view().allocated_bytes
     }
 
     /// The readable keys, of both; looking grants no lease.
     pub(crate) fn keys(&self) -> Vec<String> {
-        let real = self
-            .real
-            .master
-            .admin()
-            .keys()
-            .unwrap_or_else(|error| panic!("{error}"));
-        let rust: Vec<String> = self.rust.view().keys.into_keys().map(|(_, key)| key).collect();
-        assert_eq!(rust, real, "keys");
+        let admin = self.twin.real.master.admin();
+        let real = admin.keys().unwrap_or_else(|error| panic!("{error}"));
+        let view = self.twin.ours.view();
+        let ours: Vec<String> = view.keys.into_keys().map(|(_, key)| key).collect();
+        assert_eq!(ours, real, "keys");
         real
     }
 
@@ -159,7 +105,7 @@ impl Pair {
                 client_id
             }
         );
-        self.settle();
+        self.twin.settle();
         answer
     }
 
@@ -174,7 +120,7 @@ impl Pair {
                 grace_period_ms
             }
         );
-        let waits = self.real.master.await_graceful_unmount();
+        let waits = self.twin.real.master.await_graceful_unmount();
         waits.unwrap_or_else(|error| panic!("{error}"));
         answer
     }

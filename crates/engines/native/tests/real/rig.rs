@@ -33,27 +33,19 @@ impl Rig {
 
     pub(crate) fn seeded(count: u64, seed: u64) -> Rig {
         let options = StartOptions {
+            clocks: START,
             seed,
             ..StartOptions::default()
         };
-        let mut rig = Rig::started(options);
+        let master = MasterProcess::start(options).unwrap_or_else(|error| panic!("{error}"));
+        let mut rig = Rig {
+            rpc: connect(&master),
+            master,
+        };
         for number in 0..count {
             rig.mount(number);
         }
         rig
-    }
-
-    /// A master with these options, at the start, with nothing mounted.
-    pub(crate) fn started(options: StartOptions) -> Rig {
-        let options = StartOptions {
-            clocks: START,
-            ..options
-        };
-        let master = MasterProcess::start(options).unwrap_or_else(|error| panic!("{error}"));
-        Rig {
-            rpc: connect(&master),
-            master,
-        }
     }
 
     pub(crate) fn reconnect(&mut self) {

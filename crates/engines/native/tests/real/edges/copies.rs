@@ -76,6 +76,6 @@ fn already_there() {
         Ok(None)
     );
     pair.move_end("k").unwrap();
-    assert_eq!(endpoints(&pair.get("k").unwrap()), ["10.0.0.2:12001"]);
+    assert_eq!(endpoints(&pair.get("k").unwrap()), ["h1:1"]);
     assert_eq!(pair.allocated(), 2 * MIB, "the source is quarantined");
 }

@@ -49,7 +49,7 @@ fn one_node() -> ReplicateConfig {
 fn nodes_of_a_batch(endpoint_is_name: bool) -> usize {
     let mut pair = Pair::with_segments(&[]);
     for number in 0..4 {
-        let plain = crate::pair::segment(number, 16 * MIB);
+        let plain = crate::same::twin::segment(number, 16 * MIB);
         let segment = Segment {
             te_endpoint: if endpoint_is_name {
                 plain.name.clone()
@@ -141,7 +141,7 @@ fn pin_of_an_upsert() {
             ("eviction_ratio", "1"),
             ("allow_evict_soft_pinned_objects", "false"),
         ];
-        let mut pair = Pair::flagged(&flags, &[16 * MIB]);
+        let mut pair = Pair::flagged(flags, &[16 * MIB]);
         pair.put("k", MIB, &pin(SoftPinAction::Enable));
         pair.upsert(WRITER, "k", new_size, &pin(SoftPinAction::Disable))
             .unwrap();
