@@ -2,7 +2,7 @@
 
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Span, Thread};
 use moonquake_faults::{QUIRKS, Quirk, Quirks};
-use moonquake_master::{Master, MasterConfig};
+use moonquake_master::{DrainJob, DrainRequest, Master, MasterConfig};
 use moonquake_protocol::{
     BufferDescriptor, CopyStartResponse, ErrorCode, MoveStartResponse, ReplicaDescriptor, ReplicaStatus,
     ReplicaType, ReplicateConfig, Request, Response, Segment, SegmentStatus, Uuid,
@@ -210,6 +210,18 @@ impl Rig {
 
     pub(crate) fn status_of(&mut self, segment_id: Uuid) -> Answer<SegmentStatus> {
         ask!(self, QuerySegmentStatusById { segment_id })
+    }
+
+    pub(crate) fn create_drain_job(&mut self, request: &DrainRequest) -> Answer<Uuid> {
+        self.master.create_drain_job(self.now, request)
+    }
+
+    pub(crate) fn drain_job(&self, job: Uuid) -> Answer<DrainJob> {
+        self.master.drain_job(job)
+    }
+
+    pub(crate) fn cancel_drain_job(&mut self, job: Uuid) -> Answer {
+        self.master.cancel_drain_job(self.now, job)
     }
 
     /// A ping of the owner of each segment.

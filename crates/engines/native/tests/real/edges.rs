@@ -4,4 +4,5 @@
 pub(crate) mod copies;
 pub(crate) mod memory;
 pub(crate) mod segments;
+pub(crate) mod tasks;
 pub(crate) mod writes;

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         edges::copies::TESTS,
         edges::memory::TESTS,
         edges::segments::TESTS,
+        edges::tasks::TESTS,
         edges::writes::TESTS,
         leftovers::TESTS,
         observer::TESTS,
