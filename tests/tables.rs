@@ -5,7 +5,7 @@
 
 use moonquake_scenario::Plan;
 use moonquake_tests::{
-    breaks, field_cases, kept, matrix, plan_of, scenario_files, short_name, upstream_cases,
+    breaks, field_cases, kept, matrix, plan_of, scenario_files, sharp_edges, short_name, upstream_cases,
 };
 use std::collections::BTreeMap;
 
