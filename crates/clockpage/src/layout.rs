@@ -58,9 +58,11 @@ pub const SOCKET_LISTEN: u32 = 2;
 pub const RANDOM_KEY_NEVER_SLEPT: u64 = 0;
 /// Key of the stream of random values of the main thread.
 pub const RANDOM_KEY_MAIN: u64 = 1;
-/// Key of the stream of `getrandom`, from which the process makes its ids. It is one for all threads: which thread of the admin
+/// Key of the stream from which the process makes its ids. It is one for all threads: which thread of the admin
 /// server answers a request is nobody's choice, and two with the same stream would make the same id twice.
 pub const RANDOM_KEY_IDS: u64 = 2;
+/// Values that make an id.
+pub const ID_WORDS: u32 = 4;
 
 /// Evidence of what the process itself saw of one clock.
 #[repr(C)]
@@ -140,8 +142,8 @@ pub struct Page {
     pub socket_event_count: AtomicU32,
     /// Next value of [`Slot::ticket`].
     pub next_ticket: AtomicU64,
-    /// Values that `getrandom` has taken from the stream [`RANDOM_KEY_IDS`].
-    pub id_draws: AtomicU64,
+    /// Ids that were made of the stream [`RANDOM_KEY_IDS`].
+    pub ids_made: AtomicU64,
     /// Clock reads, by `SERVED_*`.
     pub served: [Served; 2],
     /// Calls of `bind` and `listen`, in order.

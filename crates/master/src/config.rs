@@ -1,5 +1,6 @@
 //! The configuration of a master, with upstream's defaults. Mirrors `mooncake-store/src/master.cpp` (flags).
 
+use crate::placement::Strategy;
 use moonquake_clock::{Rules, Span};
 use moonquake_faults::{Guards, Profile, Quirks};
 use std::collections::BTreeMap;
@@ -25,8 +26,8 @@ pub struct MasterConfig {
     pub eviction_high_watermark_ratio: f64,
     /// Whether eviction may take soft-pinned objects when nothing else is left (`allow_evict_soft_pinned_objects`).
     pub allow_evict_soft_pinned_objects: bool,
-    /// Whether a write prefers its own machine (`allocation_strategy` = `local_first`).
-    pub local_first: bool,
+    /// How a write finds its segments (`allocation_strategy`).
+    pub strategy: Strategy,
     /// Told to clients and otherwise without effect (`enable_disk_eviction`).
     pub enable_disk_eviction: bool,
     /// Told to clients and otherwise without effect (`quota_bytes`).
@@ -65,7 +66,7 @@ impl Default for MasterConfig {
             eviction_ratio: 0.05,
             eviction_high_watermark_ratio: 0.90,
             allow_evict_soft_pinned_objects: true,
-            local_first: false,
+            strategy: Strategy::Random,
             enable_disk_eviction: true,
             quota_bytes: 0,
             max_total_finished_tasks: 10_000,

@@ -1,6 +1,6 @@
 //! The master's flags by upstream's names. Mirrors `master.cpp`.
 
-use crate::{ConfigError, MasterConfig};
+use crate::{ConfigError, MasterConfig, Strategy};
 use moonquake_clock::Span;
 
 /// What a flag sets, and how its value is written.
@@ -63,8 +63,8 @@ const SUPPORTED: &[(&str, Setter)] = &[
     ("memory_allocator", Setter::Word(&["offset"], |_, _| {})),
     (
         "allocation_strategy",
-        Setter::Word(&["random", "local_first"], |config, word| {
-            config.local_first = word == 1
+        Setter::Word(&Strategy::WORDS, |config, word| {
+            config.strategy = Strategy::ALL[word];
         }),
     ),
     (
@@ -253,7 +253,7 @@ mod tests {
             eviction_ratio: 0.25,
             eviction_high_watermark_ratio: 1.0,
             allow_evict_soft_pinned_objects: false,
-            local_first: true,
+            strategy: Strategy::LocalFirst,
             enable_disk_eviction: false,
             quota_bytes: 9,
             max_total_finished_tasks: 10,

@@ -6,8 +6,8 @@
 //!
 //! # Limits
 //!
-//! - The methods of [`UNSUPPORTED`] answer INTERNAL_ERROR, and so does a pattern with a back reference.
-//! - Of the strategies there are `random` and `local_first`; of the replica kinds, those in memory.
+//! - Of the replica kinds there are those in memory and, where a client reports one, those on a client's own disk.
+//! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
 //! - Upstream walks some tables in the order of hashes of ids: which of several clients that expire in one round goes
 //!   first, and in which order BatchQueryIp names hosts. Here both are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
@@ -20,6 +20,7 @@ mod clients;
 mod closing;
 mod config;
 mod copies;
+mod disks;
 mod dispatch;
 mod drain;
 mod due;
@@ -50,14 +51,15 @@ mod writes;
 mod tests;
 
 pub use config::{ConfigError, MasterConfig};
-pub use dispatch::UNSUPPORTED;
 pub use drain::{DrainJob, DrainRequest, JobStatus};
+pub use placement::Strategy;
 pub use refuse::refuse;
 pub use view::{Place, View};
 
 use clients::Clients;
 use closing::Departures;
 use copies::CopyTask;
+use disks::Disks;
 use drain::DrainJobs;
 use ids::Ids;
 use moonquake_clock::{Clocks, Thread};
@@ -82,6 +84,7 @@ pub struct Master {
     copies: BTreeMap<String, CopyTask>,
     tasks: Tasks,
     drains: DrainJobs,
+    disks: Disks,
     quarantined: Vec<Quarantined>,
     graceful: Vec<GracefulUnmount>,
     departures: Departures,
@@ -123,6 +126,7 @@ impl Master {
             copies: BTreeMap::new(),
             tasks: Tasks::default(),
             drains: DrainJobs::default(),
+            disks: Disks::new(),
             quarantined: Vec::new(),
             graceful: Vec::new(),
             departures: Departures::default(),

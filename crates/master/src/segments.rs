@@ -13,6 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MountId(u64);
 
+impl MountId {
+    /// No mount: what is there is on a client's disk.
+    pub(crate) const DISK: MountId = MountId(0);
+    /// A mount that has never been.
+    pub(crate) const GONE: MountId = MountId(u64::MAX);
+}
+
 /// A mounted segment.
 #[derive(Clone, Debug)]
 pub(crate) struct Mount {
@@ -248,9 +255,9 @@ impl Segments {
         self.mounts.iter()
     }
 
-    /// Whether the memory of a replica is still there.
+    /// Whether the memory of a replica is still there. A disk is taken to be; see [`crate::disks`].
     pub(crate) fn is_live(&self, replica: &Replica) -> bool {
-        self.mounts.contains_key(&replica.mount)
+        replica.is_on_disk() || self.mounts.contains_key(&replica.mount)
     }
 
     /// Gives the memory of a replica back; does nothing if the mount is gone.

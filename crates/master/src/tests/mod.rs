@@ -5,6 +5,7 @@
 mod contract;
 mod copies;
 mod deadlines;
+mod disks;
 mod drains;
 mod evictions;
 mod groups;

@@ -257,9 +257,9 @@ fn sleeps_of(slot: &Slot) -> u32 {
     slot.word.load(Ordering::SeqCst) >> layout::STATE_BITS
 }
 
-/// How many ids the process has made of what `getrandom` gave it: 16 bytes each.
+/// How many ids the process has made.
 pub(crate) fn ids_made(page: &Page) -> u64 {
-    page.id_draws.load(Ordering::Acquire) / 4
+    page.ids_made.load(Ordering::Acquire)
 }
 
 /// What the process saw of its clocks.
