@@ -2,6 +2,7 @@
 //! equal answers, and the edge's own outcome. The expected values come from the description of the store, not from a run.
 
 pub(crate) mod copies;
+pub(crate) mod disks;
 pub(crate) mod memory;
 pub(crate) mod segments;
 pub(crate) mod tasks;

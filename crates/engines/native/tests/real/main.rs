@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         determinism::TESTS,
         echo::TESTS,
         edges::copies::TESTS,
+        edges::disks::TESTS,
         edges::memory::TESTS,
         edges::segments::TESTS,
         edges::tasks::TESTS,
