@@ -70,6 +70,11 @@ impl Pair {
         self.twin.run_timers();
     }
 
+    /// Waits until what follows an unmount in the background has been done.
+    pub(crate) fn settle(&mut self) {
+        self.twin.settle();
+    }
+
     /// The bytes that are taken, by both.
     pub(crate) fn allocated(&mut self) -> u64 {
         self.twin.compare_state();
@@ -105,7 +110,7 @@ impl Pair {
                 client_id
             }
         );
-        self.twin.settle();
+        self.settle();
         answer
     }
 
@@ -273,10 +278,11 @@ pub(crate) fn on(name: &str) -> ReplicateConfig {
     }
 }
 
-/// The endpoints of replicas, in their order.
+fn endpoint(replica: &ReplicaDescriptor) -> Option<&str> {
+    Some(&replica.memory_buffer()?.transport_endpoint)
+}
+
+/// The endpoints of the replicas in memory, in their order.
 pub(crate) fn endpoints(replicas: &[ReplicaDescriptor]) -> Vec<&str> {
-    let endpoint = |replica: &'_ ReplicaDescriptor| -> &str {
-        &replica.memory_buffer().expect("in memory").transport_endpoint
-    };
-    replicas.iter().map(endpoint).collect()
+    replicas.iter().filter_map(endpoint).collect()
 }

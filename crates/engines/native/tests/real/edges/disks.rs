@@ -3,6 +3,7 @@
 use crate::Test;
 use crate::pair::{Answer, Pair, WRITER, ask, endpoints, on, owner};
 use crate::rig::{MIB, tenant};
+use crate::same::twin::segment;
 use moonquake_clock::{Span, Thread};
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, OffloadTaskItem, ReplicaType, ReplicateConfig, StorageObjectMetadata,
@@ -40,6 +41,9 @@ fn report(pair: &mut Pair) {
         transport_endpoint: "d0:1".to_owned(),
         ..StorageObjectMetadata::default()
     }];
+    // Replicas of clients that are not OK count as lost.
+    let segment = segment(0, 16 * MIB);
+    assert_eq!(pair.remount(&[segment], owner(0)), Ok(()));
     let client_id = owner(0);
     let _ = ask!(
         pair,
