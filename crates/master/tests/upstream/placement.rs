@@ -1,7 +1,7 @@
 //! Where replicas are put.
 
 use crate::rig::*;
-use moonquake_master::MasterConfig;
+use moonquake_master::{MasterConfig, Strategy};
 use moonquake_protocol::{ReplicaStatus, ReplicateConfig};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ fn three_segments() -> Rig {
 }
 
 /// Two hosts of one segment each, under a strategy.
-fn hosts(local_first: bool, hosts: [(&str, u64); 2]) -> Rig {
-    let mut rig = Rig::configured(|config| config.local_first = local_first);
+fn hosts(strategy: &str, hosts: [(&str, u64); 2]) -> Rig {
+    let mut rig = Rig::configured(|config| config.apply_flag("allocation_strategy", strategy).unwrap());
     for (host, size) in hosts {
         rig = rig.node_on(&format!("segment_{host}"), size, host);
     }
@@ -52,12 +52,13 @@ fn put_with_preferred_segments() {
 fn master_config_parses_local_first_strategy() {
     let flags = BTreeMap::from([("allocation_strategy".to_owned(), "local_first".to_owned())]);
     let config = MasterConfig::default().with_flags(&flags).unwrap();
-    assert!(config.local_first && !MasterConfig::default().local_first);
+    assert_eq!(config.strategy, Strategy::LocalFirst);
+    assert_eq!(MasterConfig::default().strategy, Strategy::Random);
 }
 
 #[test]
 fn local_first_put_prefers_writer_host() {
-    let mut rig = hosts(true, [("host0", 16 * MIB), ("host1", 16 * MIB)]);
+    let mut rig = hosts("local_first", [("host0", 16 * MIB), ("host1", 16 * MIB)]);
     let replicas = rig
         .start(WRITER, "local_first_key", KIB, &from_host("host1"))
         .unwrap();
@@ -66,7 +67,7 @@ fn local_first_put_prefers_writer_host() {
 
 #[test]
 fn prefer_same_node_uses_host_aware_local_first_placement() {
-    let mut rig = hosts(false, [("host0", 16 * MIB), ("host1", 16 * MIB)]);
+    let mut rig = hosts("random", [("host0", 16 * MIB), ("host1", 16 * MIB)]);
     let config = ReplicateConfig {
         prefer_alloc_in_same_node: true,
         ..from_host("host1")
@@ -77,7 +78,7 @@ fn prefer_same_node_uses_host_aware_local_first_placement() {
 
 #[test]
 fn local_first_put_falls_back_to_next_ordered_host() {
-    let mut rig = hosts(true, [("host0", 16 * MIB), ("host2", 16 * MIB)]);
+    let mut rig = hosts("local_first", [("host0", 16 * MIB), ("host2", 16 * MIB)]);
     let replicas = rig
         .start(WRITER, "ordered_fallback_key", KIB, &from_host("host1"))
         .unwrap();
@@ -86,7 +87,7 @@ fn local_first_put_falls_back_to_next_ordered_host() {
 
 #[test]
 fn local_first_put_falls_back_when_local_segment_is_full() {
-    let mut rig = hosts(true, [("host1", KIB), ("host2", 16 * MIB)]);
+    let mut rig = hosts("local_first", [("host1", KIB), ("host2", 16 * MIB)]);
     let filled = rig
         .try_put("fill_local_segment", KIB, &from_host("host1"))
         .unwrap();
@@ -99,7 +100,7 @@ fn local_first_put_falls_back_when_local_segment_is_full() {
 
 #[test]
 fn explicit_preferred_segment_overrides_local_first() {
-    let mut rig = hosts(true, [("host0", 16 * MIB), ("host1", 16 * MIB)]);
+    let mut rig = hosts("local_first", [("host0", 16 * MIB), ("host1", 16 * MIB)]);
     let config = ReplicateConfig {
         preferred_segment: "segment_host0".to_owned(),
         ..from_host("host1")
@@ -110,7 +111,7 @@ fn explicit_preferred_segment_overrides_local_first() {
 
 #[test]
 fn explicit_preferred_segment_falls_back_to_local_first() {
-    let mut rig = hosts(true, [("host0", KIB), ("host1", 16 * MIB)]);
+    let mut rig = hosts("local_first", [("host0", KIB), ("host1", 16 * MIB)]);
     let config = ReplicateConfig {
         preferred_segment: "segment_host0".to_owned(),
         ..from_host("host1")
