@@ -58,10 +58,13 @@ mod tests {
     #[test]
     fn only_what_runs_as_a_test_is_one() {
         let source = r#"
-const TESTS: &[Test] = &[("real_row", row), (
-    "real_long_row",
-    long_row,
-)];
+const TESTS: &[Test] = &[
+    ("real_row", row),
+    (
+        "real_long_row",
+        long_row,
+    ),
+];
 /// A test.
 #[test]
 #[ignore = "slow"]
