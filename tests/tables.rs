@@ -3,7 +3,11 @@
 //! 3. Every quirk, every part of every deadline and every guard is noticed by a scenario, and every scenario notices
 //!    one of them.
 
-use moonquake_tests::{breaks, field_cases, kept, matrix, plan_of, scenario_files, short_name};
+use moonquake_scenario::Plan;
+use moonquake_tests::{
+    breaks, field_cases, kept, matrix, plan_of, scenario_files, sharp_edges, short_name, upstream_cases,
+};
+use std::collections::BTreeMap;
 
 /// Scenarios that nothing in the store can break, because they are about something else: this one says that a phase
 /// that is never reached is not reproduced, whatever the store does.
@@ -17,15 +21,35 @@ fn model_everything_that_breaks_is_noticed() {
     kept::compare("scenarios/MATRIX.md", &matrix::render(&rows)).unwrap_or_else(|why| panic!("{why}"));
 }
 
+fn plans() -> BTreeMap<String, Plan> {
+    let plan = |file: &std::path::PathBuf| (short_name(file), plan_of(file));
+    scenario_files().iter().map(plan).collect()
+}
+
 #[test]
 fn field_cases_are_told() {
-    let plans = scenario_files()
-        .iter()
-        .map(|file| (short_name(file), plan_of(file)))
-        .collect();
-    let cases = field_cases::cases();
+    let (cases, plans) = (field_cases::cases(), plans());
     let problems = field_cases::problems(&cases, &plans);
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     let table = field_cases::render(&cases, &plans);
     kept::compare("scenarios/FIELD-CASES.md", &table).unwrap_or_else(|why| panic!("{why}"));
+}
+
+#[test]
+fn upstream_cases_are_told() {
+    let cases = upstream_cases::cases();
+    let mut problems = upstream_cases::problems(&cases, &plans());
+    problems.extend(upstream_cases::orphans(&cases));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let table = upstream_cases::render(&cases);
+    kept::compare("tests/UPSTREAM-CASES.md", &table).unwrap_or_else(|why| panic!("{why}"));
+}
+
+#[test]
+fn sharp_edges_are_told() {
+    let (edges, plans) = (sharp_edges::edges(), plans());
+    let problems = sharp_edges::problems(&edges, &plans);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let table = sharp_edges::render(&edges, &plans);
+    kept::compare("scenarios/SHARP-EDGES.md", &table).unwrap_or_else(|why| panic!("{why}"));
 }

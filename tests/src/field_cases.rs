@@ -133,7 +133,7 @@ fn head(case: &Case) -> String {
     format!("| {} | {} | {sources} |", case.id, case.title)
 }
 
-fn claimed(plan: &Plan, profile: Profile, engine: EngineKind) -> String {
+pub(crate) fn claimed(plan: &Plan, profile: Profile, engine: EngineKind) -> String {
     match plan.claim(profile, engine) {
         None => "claims nothing".to_owned(),
         Some(line) if line.violates.is_empty() => line.is.to_string(),
@@ -144,7 +144,7 @@ fn claimed(plan: &Plan, profile: Profile, engine: EngineKind) -> String {
     }
 }
 
-fn upstream(plan: &Plan) -> String {
+pub(crate) fn upstream(plan: &Plan) -> String {
     let on = |engine| claimed(plan, Profile::Upstream, engine);
     let (model, master) = (on(EngineKind::Model), on(EngineKind::Master));
     if model == master {

@@ -4,6 +4,9 @@ pub mod breaks;
 pub mod field_cases;
 pub mod kept;
 pub mod matrix;
+pub mod named;
+pub mod sharp_edges;
+pub mod upstream_cases;
 
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;

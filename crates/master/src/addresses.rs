@@ -4,6 +4,7 @@
 use crate::Master;
 use moonquake_protocol::Uuid;
 use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
 
 impl Master {
     /// For each client that has segments the distinct hosts of their endpoints. Upstream gives them in the order of a
@@ -25,15 +26,28 @@ impl Master {
     }
 }
 
-/// An endpoint without its port. A bare IPv6 address has more than one colon and no port.
+/// An endpoint without its port, also where an IPv6 address with a scope has one without brackets. What is no IPv6
+/// address ends at its last colon. Mirrors `common.h:extractIPv6HostAndPort`.
 fn host_of(endpoint: &str) -> String {
-    if let Some(rest) = endpoint.strip_prefix('[') {
-        return rest.split_once(']').map_or(endpoint, |(host, _)| host).to_owned();
-    }
-    match endpoint.split_once(':') {
-        Some((host, rest)) if !rest.contains(':') => host.to_owned(),
-        _ => endpoint.to_owned(),
-    }
+    let bracketed = || endpoint.strip_prefix('[')?.split_once(']').map(|(host, _)| host);
+    let bare = || (!endpoint.starts_with('[')).then_some(endpoint);
+    let scoped = || {
+        let scope = bare()?.find('%')?;
+        let port = endpoint[scope..].find(':')?;
+        Some(&endpoint[..scope + port])
+    };
+    let found = [bracketed(), bare(), scoped()]
+        .into_iter()
+        .flatten()
+        .find(|host| is_ipv6(host));
+    let cut = || endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
+    found.unwrap_or_else(cut).to_owned()
+}
+
+/// Whether this is an IPv6 address, with a scope or without, and nothing else.
+fn is_ipv6(text: &str) -> bool {
+    let (address, scope) = text.split_once('%').unwrap_or((text, ""));
+    !scope.contains(':') && address.parse::<Ipv6Addr>().is_ok()
 }
 
 #[cfg(test)]
@@ -49,6 +63,14 @@ mod tests {
             ("[2001:db8::1]:12345", "2001:db8::1"),
             ("[fe80::1%eth0]:12345", "fe80::1%eth0"),
             ("2001:db8::1", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1%eth0"),
+            ("fe80::1%eth0:12345", "fe80::1%eth0"),
+            ("[fe80::1]", "fe80::1"),
+            ("[no address]:80", "[no address]"),
+            ("[no address", "[no address"),
+            ("a:b:80", "a:b"),
+            ("a%b:80:81", "a%b:80"),
+            (":80", ""),
         ];
         for (endpoint, host) in cases {
             assert_eq!(host_of(endpoint), host);

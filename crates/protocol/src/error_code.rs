@@ -178,6 +178,7 @@ mod tests {
             assert_eq!(ErrorCode::from_name(code.name().unwrap()), Some(code));
         }
         assert_eq!(ErrorCode::from_value(-706), ErrorCode::ObjectHasLease);
+        assert_eq!(ErrorCode::from_value(-901), ErrorCode::RpcTimeout);
         assert_eq!(
             ErrorCode::from_value(-713).name(),
             Some("REPLICA_NOT_IN_LOCAL_MEMORY")

@@ -10,8 +10,10 @@
 mod boundaries;
 mod determinism;
 mod echo;
+mod edges;
 mod leftovers;
 mod observer;
+mod pair;
 mod refusals;
 mod rig;
 mod same;
@@ -33,6 +35,12 @@ fn main() -> ExitCode {
         boundaries::TESTS,
         determinism::TESTS,
         echo::TESTS,
+        edges::copies::TESTS,
+        edges::disks::TESTS,
+        edges::memory::TESTS,
+        edges::segments::TESTS,
+        edges::tasks::TESTS,
+        edges::writes::TESTS,
         leftovers::TESTS,
         observer::TESTS,
         refusals::TESTS,

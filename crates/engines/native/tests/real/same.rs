@@ -8,7 +8,7 @@ mod offload;
 mod patterns;
 mod strategies;
 mod tasks;
-mod twin;
+pub(crate) mod twin;
 
 use crate::Test;
 
