@@ -8,15 +8,11 @@ use moonquake_faults::Profile;
 use moonquake_faults::failpoint::Guard;
 use moonquake_master::{Master, MasterConfig};
 use moonquake_net::failpoints::{self, SetupError};
-use moonquake_net::{Net, Rounds, serve};
+use moonquake_net::{Rounds, serve};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// The longest that the server may take to begin or to end, of real time.
-const LIMIT: Duration = Duration::from_secs(10);
 
 /// Serve the Rust master over TCP, in the store's own protocol.
 ///
@@ -70,9 +66,7 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     };
     let begin = moonquake_clock::ClockSource::now(&*clock);
     let master = Master::new(config, begin).map_err(|error| refused(&error))?;
-    let net = Net::background(LIMIT).map_err(|error| refused(&error))?;
-    let mut server =
-        serve(&net, master, clock, args.addr, Rounds::ByTimer).map_err(|error| refused(&error))?;
+    let mut server = serve(master, clock, args.addr, Rounds::ByTimer).map_err(|error| refused(&error))?;
     if let Some(plan) = &plan {
         plan.on_pause(|at| {
             let (phase, hit, bound) = (at.phase, at.hit, at.bound);
