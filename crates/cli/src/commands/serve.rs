@@ -45,7 +45,11 @@ A failpoint is phase=action, several are joined by `;`. `moonquake catalog` list
 [p%][n*]task[(argument)], joined by `->`; tasks are off, return(CODE|drop|cut), sleep(ms), delay(ms), pause(ms), panic,
 print and yield.
 
-The first line of the output is the address. Ctrl-C or SIGTERM ends the server, with exit code 0.";
+The first line of the output is the address. Ctrl-C or SIGTERM ends the server, with exit code 0.
+
+One thread waits for all connections, answers and writes. `cargo bench -p moonquake --bench served`, in the sources,
+measures this server beside the real master and beside echoes that do no work, in one run: processor time of the server an
+operation, operations a second, and with `-- --objects 1000000` memory an object.";
 
 /// Serves until a signal ends it.
 pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
