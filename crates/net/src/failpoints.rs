@@ -4,9 +4,11 @@
 //! `return(cut)` closes the connection, and so does `panic`, after it was logged. `sleep`, `delay`, `pause` and `yield`
 //! let the message wait without blocking the thread.
 
-use moonquake_faults::failpoint::{self, FailpointError, Guard, Plan, Task, Verdict};
+use moonquake_faults::failpoint::{self, FailpointError, Guard, Pause, Plan, Task, Verdict};
 use moonquake_faults::{Moment, PHASES, PhaseId, nearest};
 use moonquake_protocol::{ErrorCode, Rpc};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 /// What is wrong with a plan for messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,41 +99,69 @@ impl Effect {
     }
 }
 
-/// Passes a phase and waits as long as it says.
-pub(crate) async fn pass(phase: Option<PhaseId>) -> Effect {
-    let Some(phase) = phase else { return Effect::Go };
+/// What a message meets at a phase.
+#[derive(Debug)]
+pub(crate) enum Strike {
+    /// Something happens to it now.
+    Now(Effect),
+    /// It goes on after that long; the delay is what the plan asks for.
+    Wait(Duration),
+    /// It goes on when it is released, at the latest after the bound of the pause. Released or not, it goes on; the pause
+    /// itself says which it was.
+    Pause(Pause),
+    /// It goes on after others had their turn.
+    Yield,
+}
+
+/// A message is at a phase.
+pub(crate) fn strike(phase: Option<PhaseId>) -> Strike {
+    let Some(phase) = phase else {
+        return Strike::Now(Effect::Go);
+    };
     match failpoint::hit(phase) {
-        Verdict::Go => Effect::Go,
+        Verdict::Go => Strike::Now(Effect::Go),
+        // A plan that was set without `setup` may say anything; then the message fails as a whole.
         Verdict::Return(argument) => {
-            // A plan that was set without `setup` may say anything; then the message fails as a whole.
-            Effect::of_return(argument.as_deref()).unwrap_or(Effect::Answer(ErrorCode::RpcFail))
+            Strike::Now(Effect::of_return(argument.as_deref()).unwrap_or(Effect::Answer(ErrorCode::RpcFail)))
         }
-        Verdict::Wait(span) => {
-            // The delay is what the plan asks for.
-            tokio::time::sleep(span).await;
-            Effect::Go
-        }
-        Verdict::Pause(pause) => {
-            let bound = pause.bound();
-            // Released or not, the message goes on; the pause itself says which it was.
-            let _ = tokio::time::timeout(bound, pause).await;
-            Effect::Go
-        }
-        Verdict::Yield => {
-            tokio::task::yield_now().await;
-            Effect::Go
-        }
+        Verdict::Wait(span) => Strike::Wait(span),
+        Verdict::Pause(pause) => Strike::Pause(pause),
+        Verdict::Yield => Strike::Yield,
         Verdict::Panic(message) => {
             tracing::error!(%phase, "failpoint: {message}");
-            Effect::Cut
+            Strike::Now(Effect::Cut)
         }
     }
 }
 
+/// Passes a phase and waits as long as it says.
+pub(crate) async fn pass(phase: Option<PhaseId>) -> Effect {
+    match strike(phase) {
+        Strike::Now(effect) => return effect,
+        Strike::Wait(span) => tokio::time::sleep(span).await,
+        Strike::Pause(pause) => {
+            let bound = pause.bound();
+            let _ = tokio::time::timeout(bound, pause).await;
+        }
+        Strike::Yield => tokio::task::yield_now().await,
+    }
+    Effect::Go
+}
+
 /// The phase of a call at one kind of moment.
 pub(crate) fn phase_of(rpc: Rpc, moment: Moment) -> Option<PhaseId> {
-    PHASES
+    let phases = &PHASES_OF_RPCS[rpc as usize];
+    phases
         .iter()
-        .find(|row| row.rpc == Some(rpc.name()) && row.moment == moment)
-        .map(|row| row.id)
+        .find(|(at, _)| *at == moment)
+        .map(|(_, phase)| *phase)
 }
+
+/// The phases of each method, at the place of the method in [`Rpc::ALL`]: a server asks twice a request.
+static PHASES_OF_RPCS: LazyLock<Vec<Vec<(Moment, PhaseId)>>> = LazyLock::new(|| {
+    let of = |rpc: &Rpc| {
+        let rows = PHASES.iter().filter(|row| row.rpc == Some(rpc.name()));
+        rows.map(|row| (row.moment, row.id)).collect()
+    };
+    Rpc::ALL.iter().map(of).collect()
+});

@@ -37,7 +37,7 @@ impl World {
         let clock = Arc::new(SteppedClock::new(start));
         let master = Master::new(MasterConfig::default(), start).unwrap();
         let bind = (Ipv4Addr::LOCALHOST, 0).into();
-        let server = serve(&net, master, clock.clone(), bind, Rounds::ByCommand).unwrap();
+        let server = serve(master, clock.clone(), bind, Rounds::ByCommand).unwrap();
         let owner = SegmentServer::start(&net, "n1", 1 << 32, 1 << 20).unwrap();
         let driver = Driver::new(&net, RpcClient::new(server.address()), clock);
         let mut world = World {

@@ -23,7 +23,7 @@ fn stepped() -> (Net, Arc<SteppedClock>, ServerHandle) {
     let net = Net::stepped(LIMIT).unwrap();
     let clock = Arc::new(SteppedClock::new(start()));
     let master = Master::new(MasterConfig::default(), start()).unwrap();
-    let server = serve(&net, master, clock.clone(), any_port(), Rounds::ByCommand).unwrap();
+    let server = serve(master, clock.clone(), any_port(), Rounds::ByCommand).unwrap();
     (net, clock, server)
 }
 
@@ -103,7 +103,7 @@ fn rounds_happen_by_themselves_when_the_clock_runs() {
     let clock = Arc::new(SystemClock::new());
     let now = moonquake_clock::ClockSource::now(&*clock);
     let master = Master::new(config, now).unwrap();
-    let server = serve(&net, master, clock, any_port(), Rounds::ByTimer).unwrap();
+    let server = serve(master, clock, any_port(), Rounds::ByTimer).unwrap();
     let mut link = Link::connect(&net, "n1", server.address()).unwrap();
     link.call(&ping(1)).unwrap().unwrap();
     link.call(&mount("n1")).unwrap().unwrap();

@@ -84,6 +84,39 @@ fn a_pause_at_the_server_holds_one_message_and_nobody_else() {
 }
 
 #[test]
+#[serial]
+fn a_delayed_message_is_in_nobodys_way_not_even_of_a_stop() {
+    let (_net, mut server) = busy();
+    let day = 24 * 60 * 60 * 1000;
+    let plan =
+        format!("client.get.query_sent=1*delay({day});client.get.query_response=1*yield->1*delay({day})");
+    let guard = failpoints::setup(&plan, 1).unwrap();
+    let query = Request::GetReplicaList {
+        key: "k".to_owned(),
+        tenant_id: "default".to_owned(),
+    };
+    let mut on_its_way = TcpStream::connect(server.address()).unwrap();
+    let frame = |sequence| encode_request(sequence, &query, Literal::With);
+    on_its_way.write_all(&frame(1)).unwrap();
+    // Until the first message is at its phase, others would be delayed instead of it.
+    while guard.hits(PhaseId::GetQuerySent) == 0 {
+        talk(&server, &encode_request(0, &ping(1), Literal::With), 1);
+    }
+    // This one yields behind the master and goes on by itself; the next is delayed there.
+    assert_eq!(talk(&server, &frame(2), 1)[0].0, 2);
+    let mut on_its_way_back = TcpStream::connect(server.address()).unwrap();
+    on_its_way_back.write_all(&frame(3)).unwrap();
+    while guard.hits(PhaseId::GetQueryResponse) < 2 {
+        talk(&server, &encode_request(0, &ping(1), Literal::With), 1);
+    }
+    assert_eq!(talk(&server, &frame(4), 1)[0].0, 4);
+    server.stop().unwrap();
+    for mut held in [on_its_way, on_its_way_back] {
+        assert_eq!(read_answers(&mut held, 1), [], "a stopped server answered");
+    }
+}
+
+#[test]
 fn arguments_of_return_are_checked_before_anything_is_set() {
     let error = failpoints::setup("client.put.start_sent=return(OBJECT_HAS)", 1).unwrap_err();
     assert!(

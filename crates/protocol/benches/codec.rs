@@ -2,7 +2,10 @@
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use moonquake_protocol::frame::{encode_request, encode_response};
+use moonquake_protocol::frame::{
+    BODY_BYTES_MAX, RequestHeader, decode_request, encode_request, encode_response, encode_response_into,
+    first_frame,
+};
 use moonquake_protocol::{
     BufferDescriptor, DescriptorVariant, GetReplicaListResponse, Literal, MemoryDescriptor,
     ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Request, Response, Uuid,
@@ -81,6 +84,24 @@ fn decode_exist_key(bencher: Bencher) {
     let request = exist_key();
     let frame = encode_request(1, &request, Literal::With);
     bencher.bench(|| Request::decode(request.rpc(), &frame[REQUEST_HEADER_BYTES..]));
+}
+
+/// What a server does with a request besides handling it: the frame is found, decoded, and answered into a buffer that is
+/// used again.
+#[divan::bench]
+fn serve_exist_key(bencher: Bencher) {
+    let frame = encode_request(1, &exist_key(), Literal::With);
+    let answer = Response::ExistKey(Ok(true));
+    let mut out = Vec::new();
+    bencher.bench_local(|| {
+        out.clear();
+        let view = first_frame::<RequestHeader>(&frame, BODY_BYTES_MAX)
+            .ok()
+            .flatten()?;
+        let request = decode_request(&view.header, view.body).ok()?;
+        encode_response_into(&mut out, view.header.sequence, &answer, Literal::With);
+        Some(request)
+    });
 }
 
 #[divan::bench]

@@ -9,5 +9,6 @@ mod others;
 mod policy;
 mod real;
 mod runs;
+mod serving;
 mod support;
 mod wrong;

@@ -30,7 +30,7 @@ pub(crate) fn busy() -> (Net, ServerHandle) {
     let net = Net::background(LIMIT).unwrap();
     let clock = Arc::new(SteppedClock::new(start()));
     let master = Master::new(MasterConfig::default(), start()).unwrap();
-    let server = serve(&net, master, clock, any_port(), Rounds::ByCommand).unwrap();
+    let server = serve(master, clock, any_port(), Rounds::ByCommand).unwrap();
     (net, server)
 }
 

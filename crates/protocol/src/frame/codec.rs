@@ -65,9 +65,19 @@ pub fn decode_request(header: &RequestHeader, body: &[u8]) -> Result<Request, Re
 /// # Panics
 /// If the body is longer than 4 GiB, which the header cannot say.
 pub fn encode_response(sequence: u32, response: &Response, literal: Literal) -> Vec<u8> {
-    let mut frame = vec![0; ResponseHeader::BYTES];
-    response.encode_into(&mut frame, literal);
-    finish_response(sequence, 0, frame)
+    let mut frame = Vec::new();
+    encode_response_into(&mut frame, sequence, response, literal);
+    frame
+}
+
+/// Appends a response as a frame, so that a server can use one buffer again and again.
+///
+/// # Panics
+/// If the body is longer than 4 GiB, which the header cannot say.
+pub fn encode_response_into(out: &mut Vec<u8>, sequence: u32, response: &Response, literal: Literal) {
+    let start = begin_response(out);
+    response.encode_into(out, literal);
+    finish_response(out, start, sequence, 0);
 }
 
 /// An error of the RPC layer as a frame.
@@ -75,9 +85,19 @@ pub fn encode_response(sequence: u32, response: &Response, literal: Literal) -> 
 /// # Panics
 /// If the message is longer than 4 GiB, which the header cannot say.
 pub fn encode_error(sequence: u32, error: &RpcError, literal: Literal) -> Vec<u8> {
-    let mut frame = vec![0; ResponseHeader::BYTES];
-    frame.extend_from_slice(&error.body(literal));
-    finish_response(sequence, error.code.header_value(), frame)
+    let mut frame = Vec::new();
+    encode_error_into(&mut frame, sequence, error, literal);
+    frame
+}
+
+/// Appends an error of the RPC layer as a frame.
+///
+/// # Panics
+/// If the message is longer than 4 GiB, which the header cannot say.
+pub fn encode_error_into(out: &mut Vec<u8>, sequence: u32, error: &RpcError, literal: Literal) {
+    let start = begin_response(out);
+    out.extend_from_slice(&error.body(literal));
+    finish_response(out, start, sequence, error.code.header_value());
 }
 
 /// The response in a frame: of the function, or of the RPC layer.
@@ -95,16 +115,22 @@ pub fn decode_response(
     }
 }
 
-fn finish_response(sequence: u32, error_code: u8, mut frame: Vec<u8>) -> Vec<u8> {
-    let body_bytes = body_bytes(&frame, ResponseHeader::BYTES);
+/// Leaves room for the header, and says where.
+fn begin_response(out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; ResponseHeader::BYTES]);
+    start
+}
+
+fn finish_response(out: &mut [u8], start: usize, sequence: u32, error_code: u8) {
+    let frame = &mut out[start..];
     let header = ResponseHeader {
         sequence,
         error_code,
-        body_bytes,
+        body_bytes: body_bytes(frame, ResponseHeader::BYTES),
         ..ResponseHeader::default()
     };
     frame[..ResponseHeader::BYTES].copy_from_slice(&header.to_bytes());
-    frame
 }
 
 fn body_bytes(frame: &[u8], header_bytes: usize) -> u32 {

@@ -1,6 +1,7 @@
 //! Frames out of a stream that arrives in pieces.
 
 use super::{FrameError, Header};
+use std::marker::PhantomData;
 
 /// The default limit on body and attachment of one frame: 64 MiB. The real master has none.
 pub const BODY_BYTES_MAX: u64 = 64 << 20;
@@ -19,6 +20,53 @@ pub struct Frame<H> {
     pub attachment: Vec<u8>,
 }
 
+/// A frame where it lies among the bytes that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameView<'a, H> {
+    /// The header.
+    pub header: H,
+    /// The struct_pack message; may be empty.
+    pub body: &'a [u8],
+    /// Read and ignored; the store never sends one.
+    pub attachment: &'a [u8],
+}
+
+impl<H: Header> FrameView<'_, H> {
+    /// How many bytes the whole frame takes.
+    pub fn frame_bytes(&self) -> usize {
+        H::BYTES + self.body.len() + self.attachment.len()
+    }
+}
+
+/// The frame at the front of `arrived`, without copying it; `None` if it is not complete yet. Body and attachment
+/// together may have `limit` bytes, of which nothing is allocated here.
+///
+/// # Errors
+/// [`FrameError`] if the stream cannot go on.
+pub fn first_frame<H: Header>(arrived: &[u8], limit: u64) -> Result<Option<FrameView<'_, H>>, FrameError> {
+    let Some(header) = H::parse(arrived)? else {
+        return Ok(None);
+    };
+    let (body_bytes, attachment_bytes) = (header.body_bytes(), header.attachment_bytes());
+    if u64::from(body_bytes) + u64::from(attachment_bytes) > limit {
+        return Err(FrameError::TooLarge {
+            body_bytes,
+            attachment_bytes,
+            limit,
+        });
+    }
+    let rest = arrived.get(H::BYTES..).unwrap_or_default();
+    let Some((body, rest)) = rest.split_at_checked(body_bytes as usize) else {
+        return Ok(None);
+    };
+    let attachment = rest.get(..attachment_bytes as usize);
+    Ok(attachment.map(|attachment| FrameView {
+        header,
+        body,
+        attachment,
+    }))
+}
+
 /// Cuts a stream into frames. It holds what arrived and nothing more: a length in a header allocates nothing, and
 /// one above the limit is an error as soon as the header is complete. After an error the stream has no more frames.
 #[derive(Clone, Debug)]
@@ -27,7 +75,7 @@ pub struct FrameDecoder<H> {
     consumed_bytes: usize,
     limit: u64,
     failed: Option<FrameError>,
-    header: Option<H>,
+    frames: PhantomData<H>,
 }
 
 impl<H: Header> Default for FrameDecoder<H> {
@@ -49,7 +97,7 @@ impl<H: Header> FrameDecoder<H> {
             consumed_bytes: 0,
             limit,
             failed: None,
-            header: None,
+            frames: PhantomData,
         }
     }
 
@@ -88,39 +136,15 @@ impl<H: Header> FrameDecoder<H> {
     }
 
     fn try_next(&mut self) -> Result<Option<Frame<H>>, FrameError> {
-        let arrived = &self.buffer[self.consumed_bytes..];
-        let header = match self.header {
-            Some(header) => header,
-            None => match H::parse(arrived)? {
-                Some(header) => header,
-                None => return Ok(None),
-            },
-        };
-        let (body_bytes, attachment_bytes) = (header.body_bytes(), header.attachment_bytes());
-        if u64::from(body_bytes) + u64::from(attachment_bytes) > self.limit {
-            return Err(FrameError::TooLarge {
-                body_bytes,
-                attachment_bytes,
-                limit: self.limit,
-            });
-        }
-        self.header = Some(header);
-        let Some((_, rest)) = arrived.split_at_checked(H::BYTES) else {
-            return Ok(None);
-        };
-        let Some((body, rest)) = rest.split_at_checked(body_bytes as usize) else {
-            return Ok(None);
-        };
-        let Some(attachment) = rest.get(..attachment_bytes as usize) else {
+        let Some(view) = first_frame::<H>(&self.buffer[self.consumed_bytes..], self.limit)? else {
             return Ok(None);
         };
         let frame = Frame {
-            header,
-            body: body.to_vec(),
-            attachment: attachment.to_vec(),
+            header: view.header,
+            body: view.body.to_vec(),
+            attachment: view.attachment.to_vec(),
         };
-        self.consumed_bytes += H::BYTES + frame.body.len() + frame.attachment.len();
-        self.header = None;
+        self.consumed_bytes += view.frame_bytes();
         Ok(Some(frame))
     }
 }

@@ -7,8 +7,9 @@ mod header;
 mod rpc_error;
 
 pub use codec::{
-    RequestError, decode_request, decode_response, encode_error, encode_request, encode_response,
+    RequestError, decode_request, decode_response, encode_error, encode_error_into, encode_request,
+    encode_response, encode_response_into,
 };
-pub use decoder::{BODY_BYTES_MAX, Frame, FrameDecoder};
+pub use decoder::{BODY_BYTES_MAX, Frame, FrameDecoder, FrameView, first_frame};
 pub use header::{FrameError, Header, MAGIC, RequestHeader, ResponseHeader};
 pub use rpc_error::{RpcError, RpcErrorCode};

@@ -29,6 +29,13 @@ struct Computed {
 static COMPUTED: LazyLock<Vec<Computed>> =
     LazyLock::new(|| Rpc::ALL.iter().map(|&rpc| compute(rpc)).collect());
 
+/// Every method by its id, in the order of ids.
+static BY_FUNCTION_ID: LazyLock<Vec<(u32, Rpc)>> = LazyLock::new(|| {
+    let mut methods: Vec<_> = Rpc::ALL.iter().map(|&rpc| (rpc.function_id(), rpc)).collect();
+    methods.sort_unstable();
+    methods
+});
+
 fn compute(rpc: Rpc) -> Computed {
     let request = table::request_literal(rpc);
     let single = request.as_ref().filter(|_| rpc.argument_count() == 1);
@@ -102,10 +109,9 @@ impl Rpc {
 
     /// From the id in the request header; `None` is what the master calls "not registered".
     pub fn from_function_id(function_id: u32) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|rpc| rpc.function_id() == function_id)
+        let methods = &*BY_FUNCTION_ID;
+        let at = methods.binary_search_by_key(&function_id, |(id, _)| *id).ok()?;
+        Some(methods[at].1)
     }
 
     /// Type literal and hash of the arguments; `None` if the call has none.

@@ -19,6 +19,7 @@ mod layout;
 pub mod library;
 mod master;
 mod page;
+mod plain;
 mod ports;
 pub mod release;
 mod run;
@@ -29,5 +30,6 @@ pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDeta
 pub use error::ProcessError;
 pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};
+pub use plain::PlainProcess;
 pub use release::Release;
 pub use threads::{ClockRead, Served, ThreadView, Tick};

@@ -105,6 +105,15 @@ pub(crate) fn end(page: &SharedPage, child: &mut Child) -> Result<ExitStatus, Pr
     page.open_gates();
     // A frozen process would not notice the rest.
     spawn::resume(child);
+    stop(child)
+}
+
+/// Asks a process to end, and insists.
+pub(crate) fn stop(child: &mut Child) -> Result<ExitStatus, ProcessError> {
+    let waiting = || ProcessError::io("wait for the master's end");
+    if let Some(status) = child.try_wait().map_err(waiting())? {
+        return Ok(status);
+    }
     spawn::terminate(child);
     if !spawn::wait_for_end(child, STOP_LIMIT) {
         child.kill().map_err(ProcessError::io("kill the master"))?;

@@ -15,11 +15,12 @@ use std::time::Duration;
 
 type Reply = Sender<io::Result<Child>>;
 
-/// Starts `command` so that the kernel kills it when this process is gone, in a process group of its own, with `inherit` open.
+/// Starts `command` so that the kernel kills it when this process is gone, in a process group of its own, with the
+/// descriptor `inherit`, if there is one, open.
 ///
 /// The parent-death signal follows the *thread* that started the child, so all children are started by one thread that lives as
 /// long as the process.
-pub(crate) fn spawn(mut command: Command, inherit: RawFd) -> Result<Child, ProcessError> {
+pub(crate) fn spawn(mut command: Command, inherit: Option<RawFd>) -> Result<Child, ProcessError> {
     let parent = std::process::id();
     // A terminal's Ctrl-C goes to the whole foreground group; what happens to the child is for the parent to decide.
     command.process_group(0);
@@ -34,7 +35,9 @@ pub(crate) fn spawn(mut command: Command, inherit: RawFd) -> Result<Child, Proce
             if libc::getppid().cast_unsigned() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
-            if libc::fcntl(inherit, libc::F_SETFD, 0) != 0 {
+            if let Some(inherit) = inherit
+                && libc::fcntl(inherit, libc::F_SETFD, 0) != 0
+            {
                 return Err(io::Error::last_os_error());
             }
             Ok(())
