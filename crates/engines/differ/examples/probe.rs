@@ -11,8 +11,14 @@ fn main() {
     let (mut ops, mut bad) = (0, 0);
     for seed in first..first + count {
         match pair.run_seed(seed, usize::MAX, States::Every(every)) {
-            Ok(ran) => {
+            Ok(mut ran) => {
                 ops += ran.history.operations.len();
+                if ran.difference.is_some() {
+                    let t = std::time::Instant::now();
+                    ran = shrink(&mut pair, ran).unwrap();
+                    println!("shrunk to {} in {:?}", ran.history.operations.len(), t.elapsed());
+                    for o in &ran.history.operations { println!("    {}", serde_json::to_string(o).unwrap()); }
+                }
                 if let Some(d) = ran.difference {
                     bad += 1;
                     println!(

@@ -9,7 +9,9 @@ mod operation;
 mod pair;
 mod reset;
 mod setup;
+mod shrink;
 mod sides;
+mod simpler;
 mod source;
 
 pub use compare::{Difference, Parted};
@@ -18,4 +20,5 @@ pub use error::DifferError;
 pub use operation::{History, Operation};
 pub use pair::{Pair, Ran, States};
 pub use setup::{START, Setup};
+pub use shrink::{read_history, shrink};
 pub use sides::{KeySeen, Outcome, RealSide, ReplicaSeen, RustSide, State};

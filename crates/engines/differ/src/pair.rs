@@ -12,6 +12,7 @@ use crate::sides::{Outcome, RealSide, RustSide};
 use crate::source::{Generated, Source, Written};
 use moonquake_clock::Clocks;
 use moonquake_master::MasterConfig;
+use moonquake_protocol::Request;
 
 /// Operations that the Rust master does before the real one does them too, in one go.
 const CHUNK: usize = 64;
@@ -70,7 +71,7 @@ impl Pair {
     pub fn with_config(setup: &Setup, config: MasterConfig) -> Result<Pair, DifferError> {
         let real = RealSide::start(setup)?;
         let fresh = start_rust(setup, &config, real.clocks())?;
-        Ok(Pair {
+        let mut pair = Pair {
             setup: setup.clone(),
             config,
             real,
@@ -78,7 +79,24 @@ impl Pair {
             resets: 0,
             is_dirty: false,
             coverage: Coverage::default(),
-        })
+        };
+        pair.find_engine()?;
+        Ok(pair)
+    }
+
+    /// Draws a number of times that no other thread draws by chance, so that the engine of the request thread is the only one in
+    /// memory with that content.
+    fn find_engine(&mut self) -> Result<(), DifferError> {
+        let draw = Operation::Call(Request::BatchExistKey {
+            keys: vec!["moonquake".to_owned()],
+            tenant_id: String::new(),
+        });
+        let draws = vec![draw; 41];
+        let mut rust = self.fresh.clone();
+        draws.iter().for_each(|draw| drop(rust.apply(draw)));
+        self.real.apply(&draws)?;
+        self.real
+            .rewind(&rust.engine_images(), &self.fresh.engine_images())
     }
 
     /// The real master.
@@ -160,7 +178,7 @@ impl Pair {
     fn restart(&mut self) -> Result<(), DifferError> {
         self.real = RealSide::start(&self.setup)?;
         self.is_dirty = false;
-        Ok(())
+        self.find_engine()
     }
 }
 

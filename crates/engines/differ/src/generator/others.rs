@@ -211,7 +211,7 @@ impl Generator {
             ReplicaType::Memory,
             ReplicaType::All,
         ]);
-        match self.draw.below(16) {
+        match self.draw.below(15) {
             0 => Request::MountNoFSegment {
                 segment: NoFSegment::default(),
                 client_id,
@@ -225,9 +225,7 @@ impl Generator {
                 client_id,
             },
             3 => Request::GetAllNoFSegments {},
-            4 => Request::GetNoFSegmentsByName {
-                segment_name: "n0".to_owned(),
-            },
+            4 => Request::PromotionObjectHeartbeat { client_id },
             5 => Request::MountLocalDiskSegment {
                 client_id,
                 enable_offloading: self.draw.chance(50),

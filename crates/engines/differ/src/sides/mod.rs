@@ -36,8 +36,8 @@ pub struct State {
     pub capacity_bytes: u64,
     /// For every key of the alphabet its readable replicas, or the error of a query.
     pub keys: BTreeMap<String, KeySeen>,
-    /// Every mounted segment by its id: name and status.
-    pub segments: BTreeMap<String, (String, String)>,
+    /// The status of every mounted segment, by its id.
+    pub segments: BTreeMap<String, String>,
 }
 
 /// What a query of a key without a lease tells.

@@ -212,14 +212,14 @@ impl RealSide {
             ..State::default()
         };
         state.keys = self.keys(keys)?;
-        let detail = self.http.get("/get_segments_detail")?;
-        let detail: Detail = parse(&detail)?;
-        let known: Vec<String> = segments.iter().map(Uuid::to_string).collect();
-        for segment in detail.segments {
-            if known.contains(&segment.segment_id) {
-                state
-                    .segments
-                    .insert(segment.segment_id, (String::new(), segment.status));
+        // The admin server tells the status of the latest mount of a name, also for the others of that name.
+        let queries = segments.iter().map(|id| Request::QuerySegmentStatusById { segment_id: *id });
+        queries.for_each(|query| self.wire.queue(&query));
+        let mut statuses = Vec::new();
+        self.wire.exchange(|answer| statuses.push(answer))?;
+        for (id, answer) in segments.iter().zip(statuses) {
+            if let Ok(Response::QuerySegmentStatusById(Ok(status))) = answer {
+                state.segments.insert(id.to_string(), status.to_string());
             }
         }
         Ok(state)
@@ -286,15 +286,4 @@ struct Keys {
 struct KeyAnswer {
     error: Option<String>,
     values: Option<Vec<KeyDescriptor>>,
-}
-
-#[derive(Deserialize)]
-struct Detail {
-    segments: Vec<SegmentAnswer>,
-}
-
-#[derive(Deserialize)]
-struct SegmentAnswer {
-    segment_id: String,
-    status: String,
 }

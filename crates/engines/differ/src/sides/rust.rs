@@ -131,9 +131,7 @@ impl RustSide {
         for id in segments {
             let request = Request::QuerySegmentStatusById { segment_id: *id };
             if let Response::QuerySegmentStatusById(Ok(status)) = copy.handle(self.clocks, &request, &[]) {
-                state
-                    .segments
-                    .insert(id.to_string(), (String::new(), status.to_string()));
+                state.segments.insert(id.to_string(), status.to_string());
             }
         }
         state
