@@ -50,10 +50,13 @@ impl Cast {
             Request::Ping { client_id } => {
                 self.clients.insert(*client_id);
             }
-            Request::PutStart { key, .. } | Request::UpsertStart { key, .. } => {
+            // The master remembers the host that a writer names until that client expires, so writers are clients too.
+            Request::PutStart { client_id, key, .. } | Request::UpsertStart { client_id, key, .. } => {
+                self.clients.insert(*client_id);
                 self.add_key(key);
             }
-            Request::BatchPutStart { keys, .. } | Request::BatchUpsertStart { keys, .. } => {
+            Request::BatchPutStart { client_id, keys, .. } | Request::BatchUpsertStart { client_id, keys, .. } => {
+                self.clients.insert(*client_id);
                 keys.iter().for_each(|key| self.add_key(key));
             }
             _ => {}

@@ -211,7 +211,7 @@ impl Generator {
             ReplicaType::Memory,
             ReplicaType::All,
         ]);
-        match self.draw.below(15) {
+        match 5 + self.draw.below(10) {
             0 => Request::MountNoFSegment {
                 segment: NoFSegment::default(),
                 client_id,
