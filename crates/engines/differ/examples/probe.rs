@@ -17,7 +17,11 @@ fn main() {
                     let t = std::time::Instant::now();
                     ran = shrink(&mut pair, ran).unwrap();
                     println!("shrunk to {} in {:?}", ran.history.operations.len(), t.elapsed());
-                    if ran.history.operations.len() < 25 { for o in &ran.history.operations { println!("    {}", serde_json::to_string(o).unwrap()); } }
+                    if ran.history.operations.len() < 25 {
+                        for o in &ran.history.operations {
+                            println!("    {}", serde_json::to_string(o).unwrap());
+                        }
+                    }
                 }
                 if let Some(d) = ran.difference {
                     bad += 1;

@@ -55,7 +55,8 @@ impl Cast {
                 self.clients.insert(*client_id);
                 self.add_key(key);
             }
-            Request::BatchPutStart { client_id, keys, .. } | Request::BatchUpsertStart { client_id, keys, .. } => {
+            Request::BatchPutStart { client_id, keys, .. }
+            | Request::BatchUpsertStart { client_id, keys, .. } => {
                 self.clients.insert(*client_id);
                 keys.iter().for_each(|key| self.add_key(key));
             }

@@ -13,6 +13,8 @@ mod shrink;
 mod sides;
 mod simpler;
 mod source;
+mod words;
+mod write;
 
 pub use compare::{Difference, Parted};
 pub use coverage::Coverage;
@@ -22,3 +24,4 @@ pub use pair::{Pair, Ran, States};
 pub use setup::{START, Setup};
 pub use shrink::{read_history, shrink};
 pub use sides::{KeySeen, Outcome, RealSide, ReplicaSeen, RustSide, State};
+pub use write::{Scenario, scenario};

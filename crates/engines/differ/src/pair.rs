@@ -10,9 +10,9 @@ use crate::reset::Reset;
 use crate::setup::Setup;
 use crate::sides::{Outcome, RealSide, RustSide};
 use crate::source::{Generated, Source, Written};
-use moonquake_clock::Clocks;
+use moonquake_clock::{Clocks, Thread};
 use moonquake_master::MasterConfig;
-use moonquake_protocol::Request;
+use moonquake_protocol::{ReplicateConfig, Request, Segment, Uuid};
 
 /// Operations that the Rust master does before the real one does them too, in one go.
 const CHUNK: usize = 64;
@@ -47,6 +47,8 @@ pub struct Pair {
     resets: u64,
     /// Whether the real master may be in any state.
     is_dirty: bool,
+    /// Who appeared in the last history that parted.
+    last_cast: Cast,
     /// What was covered so far.
     pub coverage: Coverage,
 }
@@ -78,25 +80,29 @@ impl Pair {
             fresh,
             resets: 0,
             is_dirty: false,
+            last_cast: Cast::default(),
             coverage: Coverage::default(),
         };
-        pair.find_engine()?;
+        pair.find_engines()?;
         Ok(pair)
     }
 
-    /// Draws a number of times that no other thread draws by chance, so that the engine of the request thread is the only one in
-    /// memory with that content.
-    fn find_engine(&mut self) -> Result<(), DifferError> {
-        let draw = Operation::Call(Request::BatchExistKey {
-            keys: vec!["moonquake".to_owned()],
-            tenant_id: String::new(),
-        });
-        let draws = vec![draw; 41];
-        let mut rust = self.fresh.clone();
-        draws.iter().for_each(|draw| drop(rust.apply(draw)));
-        self.real.apply(&draws)?;
-        self.real
-            .rewind(&rust.engine_images(), &self.fresh.engine_images())
+    /// Makes both engines draw a number of times that no other thread draws by chance, so that each is the only one in memory
+    /// with its content, and is found at the reset.
+    fn find_engines(&mut self) -> Result<(), DifferError> {
+        let healthy = self.setup.config().map_err(|source| DifferError::Config {
+            setup: self.setup.name.clone(),
+            source,
+        })?;
+        let broken = std::mem::replace(&mut self.config, healthy);
+        let ran = self.run(&drawing(), States::End);
+        self.config = broken;
+        match ran?.difference {
+            None => Ok(()),
+            Some(parted) => Err(DifferError::Engines {
+                what: format!("the masters part while they are looked for: {parted:?}"),
+            }),
+        }
     }
 
     /// The real master.
@@ -129,7 +135,7 @@ impl Pair {
 
     fn run_source(&mut self, source: &mut dyn Source, states: States) -> Result<Ran, DifferError> {
         if self.is_dirty {
-            self.restart()?;
+            self.clean()?;
         }
         self.is_dirty = true;
         let mut run = Run {
@@ -155,6 +161,7 @@ impl Pair {
             }
         }
         let operations = run.operations;
+        self.last_cast = run.cast;
         Ok(self.ran(operations, difference))
     }
 
@@ -175,11 +182,60 @@ impl Pair {
         Ok(())
     }
 
+    /// After a difference the real master may be in any state: it is reset by its own answers, and restarted if that does not do.
+    fn clean(&mut self) -> Result<(), DifferError> {
+        let mut reset = Reset::new(
+            self.last_cast.clone(),
+            &self.config,
+            self.real.behind(),
+            self.resets,
+        );
+        self.resets += 1;
+        while let Some(operation) = reset.next(self.real.clocks()) {
+            for outcome in self.real.apply(std::slice::from_ref(&operation))? {
+                reset.observe(&operation, &outcome, self.real.clocks());
+            }
+        }
+        let is_clean =
+            self.real.demand_clean().is_ok() && self.real.force_engines(&self.fresh.engine_images())?;
+        self.is_dirty = false;
+        if is_clean { Ok(()) } else { self.restart() }
+    }
+
     fn restart(&mut self) -> Result<(), DifferError> {
         self.real = RealSide::start(&self.setup)?;
         self.is_dirty = false;
-        self.find_engine()
+        self.find_engines()
     }
+}
+
+/// The draws by which the engines are found: of the request thread by batch reads, of the eviction thread by rounds under pressure.
+fn drawing() -> Vec<Operation> {
+    let segment = Segment {
+        id: Uuid::new(1, 1),
+        name: "engines".to_owned(),
+        base: 1 << 40,
+        size: 1 << 12,
+        te_endpoint: "engines".to_owned(),
+        protocol: "tcp".to_owned(),
+        ..Segment::default()
+    };
+    let read = Request::BatchExistKey {
+        keys: vec!["engines".to_owned()],
+        tenant_id: String::new(),
+    };
+    let mut operations = vec![Operation::Call(read); 41];
+    let client_id = Uuid::new(1, 2);
+    operations.push(Operation::Call(Request::MountSegment { segment, client_id }));
+    operations.push(Operation::Call(Request::PutStart {
+        client_id,
+        key: "engines".to_owned(),
+        slice_length: 1 << 12,
+        config: ReplicateConfig::default(),
+        tenant_id: String::new(),
+    }));
+    operations.extend(vec![Operation::Tick(Thread::Eviction); 37]);
+    operations
 }
 
 fn start_rust(setup: &Setup, config: &MasterConfig, now: Clocks) -> Result<RustSide, DifferError> {

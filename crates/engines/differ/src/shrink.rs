@@ -50,7 +50,8 @@ impl Shrinking<'_> {
         self.runs += 1;
         let ran = self.pair.run(&operations, States::End)?;
         // The reset may have to tell what nobody looked at before.
-        let is_shorter = ran.history.operations.len() <= operations.len().max(self.best.history.operations.len());
+        let is_shorter =
+            ran.history.operations.len() <= operations.len().max(self.best.history.operations.len());
         let parts = ran.difference.is_some() && is_shorter;
         if parts {
             self.best = ran;
@@ -70,7 +71,8 @@ impl Shrinking<'_> {
                     Some(step) if !(end == start + 1 && operations[start] == step) => {
                         let mut with_time = kept.clone();
                         with_time.insert(start, step);
-                        (with_time.len() < operations.len() && self.improves(with_time)?) || self.improves(kept)?
+                        (with_time.len() < operations.len() && self.improves(with_time)?)
+                            || self.improves(kept)?
                     }
                     _ => self.improves(kept)?,
                 };

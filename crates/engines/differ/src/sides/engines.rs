@@ -5,6 +5,9 @@ use crate::error::DifferError;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+/// Bytes that are read at once, a multiple of a page.
+const PIECE_BYTES: usize = 1 << 20;
+
 /// Where the engines of the request thread and of the eviction thread lie, as far as known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Engines {
@@ -29,11 +32,7 @@ impl Engines {
             if present[index] == fresh[index] {
                 continue;
             }
-            let memory = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .open(format!("/proc/{pid}/mem"))
-                .map_err(failed)?;
+            let memory = open(pid)?;
             let address = match self.addresses[index] {
                 Some(address) => address,
                 None => find(pid, &memory, &present[index])?,
@@ -48,6 +47,26 @@ impl Engines {
         }
         Ok(())
     }
+
+    /// Sets each engine to `fresh`, whatever it shows. False if one of them has not been found yet.
+    pub(crate) fn force(&self, pid: u32, fresh: &[Vec<u8>; 2]) -> Result<bool, DifferError> {
+        let memory = open(pid)?;
+        for (address, fresh) in self.addresses.iter().zip(fresh) {
+            let Some(address) = address else {
+                return Ok(false);
+            };
+            memory.write_all_at(fresh, *address).map_err(failed)?;
+        }
+        Ok(true)
+    }
+}
+
+fn open(pid: u32) -> Result<File, DifferError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(format!("/proc/{pid}/mem"))
+        .map_err(failed)
 }
 
 /// The one place in the writable memory of a process with this content.
@@ -56,22 +75,33 @@ fn find(pid: u32, memory: &File, content: &[u8]) -> Result<u64, DifferError> {
     // Bits of the first word are as good as unique; the rest is compared only where they are found.
     let (first, _) = content.split_at(8);
     let mut found = Vec::new();
+    let mut piece = vec![0; PIECE_BYTES];
     for line in maps.lines() {
         let Some((start, end)) = writable(line) else {
             continue;
         };
-        let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
-        if memory.read_exact_at(&mut bytes, start).is_err() {
-            continue;
-        }
-        // An engine is aligned like its words.
-        for (index, word) in bytes.chunks_exact(8).enumerate() {
-            let offset = index * 8;
-            if word == first && bytes[offset..].starts_with(content) {
-                found.push(start + offset as u64);
+        // Pieces overlap by the length of an engine, so that none is cut.
+        let mut at = start;
+        while at < end {
+            let length = (end - at).min(PIECE_BYTES as u64) as usize;
+            if memory.read_exact_at(&mut piece[..length], at).is_err() {
+                break;
             }
+            // An engine is aligned like its words.
+            for (index, word) in piece[..length].chunks_exact(8).enumerate() {
+                let offset = index * 8;
+                if word == first && piece[offset..length].starts_with(content) {
+                    found.push(at + offset as u64);
+                }
+            }
+            at += if length == PIECE_BYTES {
+                (PIECE_BYTES - content.len() + 8) as u64
+            } else {
+                length as u64
+            };
         }
     }
+    found.dedup();
     match found.as_slice() {
         [address] => Ok(*address),
         [] => Err(failed("no engine in memory is where the Rust master's is")),

@@ -169,6 +169,11 @@ impl RealSide {
         self.engines.rewind(self.process.pid(), present, fresh)
     }
 
+    /// Sets the engines to these images wherever they stand; false if it is not known where they are.
+    pub(crate) fn force_engines(&mut self, fresh: &[Vec<u8>; 2]) -> Result<bool, DifferError> {
+        self.engines.force(self.process.pid(), fresh)
+    }
+
     /// Gauges of the admin server, by name.
     ///
     /// # Errors
@@ -213,7 +218,9 @@ impl RealSide {
         };
         state.keys = self.keys(keys)?;
         // The admin server tells the status of the latest mount of a name, also for the others of that name.
-        let queries = segments.iter().map(|id| Request::QuerySegmentStatusById { segment_id: *id });
+        let queries = segments
+            .iter()
+            .map(|id| Request::QuerySegmentStatusById { segment_id: *id });
         queries.for_each(|query| self.wire.queue(&query));
         let mut statuses = Vec::new();
         self.wire.exchange(|answer| statuses.push(answer))?;
