@@ -62,6 +62,16 @@ pub(crate) enum CliError {
         /// The other.
         second: String,
     },
+    /// Histories of one master could not be compared with another.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::differ),
+        help("run it again with the same seed; what was found before is in the folder of `--out`")
+    )]
+    Differ {
+        /// What went wrong.
+        what: String,
+    },
     /// A folder without scenarios.
     #[error("there are no scenarios in {}", folder.display())]
     #[diagnostic(
@@ -380,6 +390,7 @@ impl CliError {
             | CliError::Written { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
+            | CliError::Differ { .. }
             | CliError::Harness { .. } => Exit::Harness,
         }
     }

@@ -13,15 +13,6 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    /// Of these operations.
-    pub(crate) fn of(operations: &[Operation]) -> Cast {
-        let mut cast = Cast::default();
-        operations
-            .iter()
-            .for_each(|operation| cast.add_operation(operation));
-        cast
-    }
-
     /// Notes what one operation names.
     pub(crate) fn add_operation(&mut self, operation: &Operation) {
         if let Operation::Call(request) = operation {

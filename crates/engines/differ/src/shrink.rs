@@ -1,7 +1,7 @@
 //! From a history that parts to the shortest one found that still parts.
 
 use crate::error::DifferError;
-use crate::operation::{History, Operation};
+use crate::operation::Operation;
 use crate::pair::{Pair, Ran, States};
 use crate::simpler::simpler;
 
@@ -14,8 +14,14 @@ const MOST_RUNS: usize = 3_000;
 /// # Errors
 /// When the real master fails.
 pub fn shrink(pair: &mut Pair, ran: Ran) -> Result<Ran, DifferError> {
+    shrink_until(pair, ran, &|| false)
+}
+
+/// The same, with a question between two runs whether to stop; the best so far is the result then.
+pub(crate) fn shrink_until(pair: &mut Pair, ran: Ran, stop: &dyn Fn() -> bool) -> Result<Ran, DifferError> {
     let mut shrinking = Shrinking {
         runs: 0,
+        stop,
         best: ran,
         pair,
     };
@@ -27,7 +33,7 @@ pub fn shrink(pair: &mut Pair, ran: Ran) -> Result<Ran, DifferError> {
         let before = shrinking.best.history.operations.clone();
         shrinking.delete()?;
         shrinking.simplify()?;
-        if shrinking.best.history.operations == before || shrinking.runs >= MOST_RUNS {
+        if shrinking.best.history.operations == before || shrinking.runs >= MOST_RUNS || stop() {
             break;
         }
     }
@@ -37,6 +43,7 @@ pub fn shrink(pair: &mut Pair, ran: Ran) -> Result<Ran, DifferError> {
 
 struct Shrinking<'a> {
     runs: usize,
+    stop: &'a dyn Fn() -> bool,
     best: Ran,
     pair: &'a mut Pair,
 }
@@ -44,7 +51,7 @@ struct Shrinking<'a> {
 impl Shrinking<'_> {
     /// Whether these operations part too. If so they are the best so far, up to where they part.
     fn improves(&mut self, operations: Vec<Operation>) -> Result<bool, DifferError> {
-        if self.runs >= MOST_RUNS {
+        if self.runs >= MOST_RUNS || (self.stop)() {
             return Ok(false);
         }
         self.runs += 1;
@@ -126,18 +133,4 @@ fn without(operations: &[Operation], start: usize, end: usize) -> (Vec<Operation
         monotonic_ns: monotonic,
     });
     (kept, step)
-}
-
-/// The operations of a history that a file holds.
-///
-/// # Errors
-/// When it cannot be read or is none.
-pub fn read_history(path: &std::path::Path) -> Result<History, DifferError> {
-    let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|source| DifferError::File {
-        doing: "read",
-        path: shown.clone(),
-        source,
-    })?;
-    serde_json::from_str(&text).map_err(|source| DifferError::History { path: shown, source })
 }
