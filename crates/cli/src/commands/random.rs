@@ -7,7 +7,7 @@ use crate::run::Format;
 use crate::stop::Stop;
 use indicatif::{ProgressBar, ProgressStyle};
 use moonquake_differ::{
-    Campaign, Coverage, Difference, DifferError, Files, History, Pair, Parted, Progress, Ran, Setup,
+    Campaign, Coverage, DifferError, Difference, Files, History, Pair, Parted, Progress, Ran, Setup,
     SetupReport, States,
 };
 use serde_json::{Value, json};
@@ -38,7 +38,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, requires = "random")]
     differences: usize,
     /// The folder for histories that part
-    #[arg(long, value_name = "DIR", default_value = "moonquake-diffs", requires = "random")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "moonquake-diffs",
+        requires = "random"
+    )]
     out: PathBuf,
 }
 
@@ -96,7 +101,11 @@ struct Written<'a> {
 
 fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit, CliError> {
     let stop = Stop::listen()?;
-    let setups = if args.setup.is_empty() { Setup::all() } else { args.setup.clone() };
+    let setups = if args.setup.is_empty() {
+        Setup::all()
+    } else {
+        args.setup.clone()
+    };
     let campaign = Campaign {
         operations: args.ops,
         seed,
@@ -130,10 +139,17 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
     }
     let stopped = stop.asked();
     match format {
-        Format::Json => out.text(&format!("{:#}\n", as_json(seed, &reports, &written, stopped.is_some()))),
+        Format::Json => out.text(&format!(
+            "{:#}\n",
+            as_json(seed, &reports, &written, stopped.is_some())
+        )),
         Format::Human => show(seed, &reports, &written, stopped.is_some(), out),
     }
-    let verdict = if written.is_empty() { Exit::Ok } else { Exit::Disagree };
+    let verdict = if written.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Disagree
+    };
     Ok(stopped.map_or(verdict, |stopped| stopped.worst(verdict)))
 }
 
@@ -204,7 +220,10 @@ fn as_json(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped:
 fn show(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped: bool, out: &mut Out) {
     out.line("What was asked, and how often each result came:");
     for (operation, results) in &coverage(reports).counts {
-        let results: Vec<String> = results.iter().map(|(result, count)| format!("{result} {count}")).collect();
+        let results: Vec<String> = results
+            .iter()
+            .map(|(result, count)| format!("{result} {count}"))
+            .collect();
         out.line(&format!("  {operation:<26} {}", results.join(", ")));
     }
     out.line("");
@@ -225,8 +244,14 @@ fn show(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped: bo
         for line in &found.files.left_out {
             out.line(&format!("  the scenario leaves out: {line}"));
         }
-        out.line(&format!("  moonquake diff {} model master", found.files.scenario.display()));
-        out.line(&format!("  moonquake diff --replay {}", found.files.history.display()));
+        out.line(&format!(
+            "  moonquake diff {} model master",
+            found.files.scenario.display()
+        ));
+        out.line(&format!(
+            "  moonquake diff --replay {}",
+            found.files.history.display()
+        ));
     }
     let (operations, histories) = total(reports);
     let end = if stopped { ", stopped before the end" } else { "" };

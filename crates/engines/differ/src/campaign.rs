@@ -59,7 +59,9 @@ pub struct SetupReport {
 
 /// The seed of a history of a campaign.
 pub fn history_seed(seed: u64, setup: &str, number: u64) -> u64 {
-    let name = setup.bytes().fold(seed, |mixed, byte| mix(mixed ^ u64::from(byte)));
+    let name = setup
+        .bytes()
+        .fold(seed, |mixed, byte| mix(mixed ^ u64::from(byte)));
     mix(name ^ mix(number))
 }
 
@@ -102,11 +104,16 @@ pub fn run(
                 })
                 .collect();
             workers.into_iter().try_for_each(|worker| {
-                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
         })?;
     }
-    let mut reports = shared.reports.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut reports = shared
+        .reports
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     reports.sort_by_key(|(index, _)| *index);
     Ok(reports.into_iter().map(|(_, report)| report).collect())
 }
@@ -138,14 +145,20 @@ impl Shared<'_> {
                 return Ok(());
             }
             let report = self.setup(setup)?;
-            let mut reports = self.reports.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut reports = self
+                .reports
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             reports.push((index, report));
         }
     }
 
     fn setup(&self, setup: &Setup) -> Result<SetupReport, DifferError> {
         let began = Instant::now();
-        let share = self.campaign.operations.div_ceil(self.campaign.setups.len() as u64);
+        let share = self
+            .campaign
+            .operations
+            .div_ceil(self.campaign.setups.len() as u64);
         let mut pair = Pair::start(setup)?;
         let mut report = SetupReport {
             setup: setup.clone(),
@@ -164,7 +177,9 @@ impl Shared<'_> {
             report.histories += 1;
             if ran.difference.is_some() {
                 self.differences.fetch_add(1, Ordering::Relaxed);
-                report.found.push((seed, shrink_until(&mut pair, ran, self.stop)?));
+                report
+                    .found
+                    .push((seed, shrink_until(&mut pair, ran, self.stop)?));
             }
             (self.tell)(Progress {
                 operations: self.operations.fetch_add(operations, Ordering::Relaxed) + operations,

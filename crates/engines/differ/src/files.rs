@@ -21,7 +21,12 @@ pub struct Files {
 ///
 /// # Errors
 /// When the folder or a file cannot be written.
-pub fn write(folder: &Path, history: &History, difference: &Difference, seed: u64) -> Result<Files, DifferError> {
+pub fn write(
+    folder: &Path,
+    history: &History,
+    difference: &Difference,
+    seed: u64,
+) -> Result<Files, DifferError> {
     let name = format!("{}-{seed:016x}", history.setup.name);
     let said = scenario(history, difference, &format!("diff/{name}"));
     let files = Files {

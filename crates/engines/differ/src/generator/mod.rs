@@ -67,6 +67,21 @@ impl Generator {
         Ok(generator)
     }
 
+    /// The same generator with other choices from here on.
+    pub(crate) fn reseeded(&self, seed: u64) -> Generator {
+        Generator {
+            draw: Draw::new(seed),
+            ..self.clone()
+        }
+    }
+
+    /// Takes an operation for done that another copy of this generator has proposed.
+    pub(crate) fn accept(&mut self, operation: &Operation) {
+        if self.script.front() == Some(operation) {
+            self.script.pop_front();
+        }
+    }
+
     /// How long this history should be.
     pub(crate) fn length(&mut self) -> usize {
         self.draw.within(100, 1_900) as usize
