@@ -72,6 +72,18 @@ pub(crate) enum CliError {
         /// What went wrong.
         what: String,
     },
+    /// A history that cannot be read or written.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::history),
+        help(
+            "name a `*.history.json` file that `moonquake diff --random` has written, or a folder that can be written to"
+        )
+    )]
+    DifferFile {
+        /// What is wrong with it.
+        what: String,
+    },
     /// A folder without scenarios.
     #[error("there are no scenarios in {}", folder.display())]
     #[diagnostic(
@@ -381,6 +393,7 @@ impl CliError {
             | CliError::Config { .. }
             | CliError::Flags { .. }
             | CliError::Input { .. }
+            | CliError::DifferFile { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }

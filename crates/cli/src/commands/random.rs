@@ -70,8 +70,10 @@ impl From<DifferError> for CliError {
                 cure: "see `moonquake doctor`".to_owned(),
             };
         }
-        CliError::Differ {
-            what: error.to_string(),
+        let what = error.to_string();
+        match error {
+            DifferError::File { .. } | DifferError::History { .. } => CliError::DifferFile { what },
+            _ => CliError::Differ { what },
         }
     }
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// One operation. All are concrete, so that any subset of a history is a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most operations are requests, and a box for each would cost more than the room that the others waste"
+)]
 pub enum Operation {
     /// A request of some client.
     Call(Request),

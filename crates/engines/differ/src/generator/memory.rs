@@ -82,6 +82,11 @@ impl Memory {
         push(&mut self.finished, key.to_owned());
     }
 
+    /// Whether a key was written not long ago.
+    pub(crate) fn is_known(&self, key: &str) -> bool {
+        self.finished.iter().any(|known| known == key) || self.writes.iter().any(|(_, known)| known == key)
+    }
+
     /// A write without an end.
     pub(crate) fn open_write(&self, draw: &mut Draw) -> Option<(Uuid, String)> {
         (!self.writes.is_empty()).then(|| draw.pick(&self.writes).clone())

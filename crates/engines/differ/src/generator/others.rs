@@ -134,6 +134,10 @@ impl Generator {
         } else {
             None
         };
+        if open.is_none() && self.draw.chance(70) {
+            // There is nothing to end, so something begins.
+            return self.copy_start(matches!(family, Family::MoveEnd | Family::MoveRevoke));
+        }
         let (owner, key, is_move) = open.unwrap_or_else(|| {
             (
                 self.usual(),

@@ -96,7 +96,13 @@ impl Generator {
     }
 
     fn put_start(&mut self) -> Request {
-        let key = self.alphabet.key(&mut self.draw);
+        let mut key = self.alphabet.key(&mut self.draw);
+        // Most keys exist after a while; mostly a new one is looked for.
+        for _ in 0..3 {
+            if self.memory.is_known(&key) && self.draw.chance(60) {
+                key = self.alphabet.key(&mut self.draw);
+            }
+        }
         Request::PutStart {
             client_id: self.alphabet.client(&mut self.draw),
             slice_length: self.alphabet.size(&mut self.draw),

@@ -43,11 +43,10 @@ impl Http {
         self.buffer.clear();
         let mut piece = [0; 16_384];
         loop {
-            if let Some((head, length)) = self.lengths()? {
-                if self.buffer.len() >= head + length {
-                    let body = self.buffer[head..head + length].to_vec();
-                    return String::from_utf8(body).map_err(|error| nonsense(error.to_string()));
-                }
+            if let Some((head, length)) = self.lengths()?
+                && let Some(body) = self.buffer.get(head..head + length)
+            {
+                return String::from_utf8(body.to_vec()).map_err(|error| nonsense(error.to_string()));
             }
             let read = self.stream.read(&mut piece).map_err(failed)?;
             if read == 0 {
