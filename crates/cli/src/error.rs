@@ -62,6 +62,28 @@ pub(crate) enum CliError {
         /// The other.
         second: String,
     },
+    /// Histories of one master could not be compared with another.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::differ),
+        help("run it again with the same seed; what was found before is in the folder of `--out`")
+    )]
+    Differ {
+        /// What went wrong.
+        what: String,
+    },
+    /// A history that cannot be read or written.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::history),
+        help(
+            "name a `*.history.json` file that `moonquake diff --random` has written, or a folder that can be written to"
+        )
+    )]
+    DifferFile {
+        /// What is wrong with it.
+        what: String,
+    },
     /// A folder without scenarios.
     #[error("there are no scenarios in {}", folder.display())]
     #[diagnostic(
@@ -371,6 +393,7 @@ impl CliError {
             | CliError::Config { .. }
             | CliError::Flags { .. }
             | CliError::Input { .. }
+            | CliError::DifferFile { .. }
             | CliError::Failpoints { .. } => Exit::Usage,
             CliError::NotInstalled { .. } => Exit::NotInstalled,
             CliError::Output { .. }
@@ -380,6 +403,7 @@ impl CliError {
             | CliError::Written { .. }
             | CliError::Signals { .. }
             | CliError::Serve { .. }
+            | CliError::Differ { .. }
             | CliError::Harness { .. } => Exit::Harness,
         }
     }

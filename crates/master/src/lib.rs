@@ -190,6 +190,12 @@ impl Master {
         self.objects.drop_empty_shards();
     }
 
+    /// The random engines of the thread that serves requests and of the eviction thread, each as the real process has it
+    /// in memory (x86-64, GNU C++ library), so that one can be found and set there.
+    pub fn engine_images(&self) -> [Vec<u8>; 2] {
+        [self.dice.image(), self.eviction_dice.image()]
+    }
+
     /// The round of the replica clean-up worker that follows an UnmountSegment. Upstream does it in the background, at
     /// once in real time; readers see the same before and after.
     pub fn settle_cleanup(&mut self) {

@@ -49,18 +49,16 @@ impl Master {
         }
     }
 
-    /// Frees what is due; how many entries went. Mirrors `master_service.cpp:ReleaseExpiredDiscardedReplicas`.
+    /// Frees what is due, the latest entry first; how many entries went. Mirrors
+    /// `master_service.cpp:ReleaseExpiredDiscardedReplicas`: `std::list::remove_if` puts what goes into a list of its own,
+    /// each before the others, and destroys that list at the end.
     pub(crate) fn release_quarantine(&mut self, now: Clocks) -> u64 {
-        let mut released = 0;
-        for entry in std::mem::take(&mut self.quarantined) {
-            if entry.due.reached(&self.config.rules, now) {
-                released += 1;
-                self.free_all(&entry.replicas);
-            } else {
-                self.quarantined.push(entry);
-            }
-        }
-        released
+        let entries = std::mem::take(&mut self.quarantined);
+        let is_due = |entry: &Quarantined| entry.due.reached(&self.config.rules, now);
+        let (due, kept): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_due);
+        self.quarantined = kept;
+        due.iter().rev().for_each(|entry| self.free_all(&entry.replicas));
+        due.len() as u64
     }
 
     /// Frees replicas in their order.

@@ -21,22 +21,28 @@ use std::path::PathBuf;
 /// Compared is what must be the same on every engine: results, places, bytes and the readable keys. The first line that
 /// differs is shown with what each side saw on the way there. A side is an engine, or an engine with a profile, so that
 /// the same engine can be compared with itself: `model:strict model:upstream`.
+///
+/// With `--random` no file is needed: histories made by a seed run on the Rust master and on the unmodified one, and every
+/// answer and the state are compared. A difference is shrunk and written as a scenario file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A scenario file, an id, or a part of one that only one scenario has
-    #[arg(value_name = "FILE")]
-    name: OsString,
+    #[arg(value_name = "FILE", required_unless_present_any = ["random", "replay"])]
+    name: Option<OsString>,
     /// The first run
-    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side)]
-    one: Side,
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side, required_unless_present_any = ["random", "replay"])]
+    one: Option<Side>,
     /// The second run
-    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side)]
-    two: Side,
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side, required_unless_present_any = ["random", "replay"])]
+    two: Option<Side>,
+    #[command(flatten)]
+    random: super::random::Args,
     /// The profile of the runs that name none: one for both, or two, in their order
     #[arg(long, value_delimiter = ',', num_args = 1..=2, value_parser = super::profile, value_name = "P[,P]")]
     profile: Vec<Profile>,
-    /// Shuffle the order of deliveries by this seed; without one it is first in, first out
+    /// Shuffle the order of deliveries by this seed; without one it is first in, first out. With --random: what the
+    /// histories follow from (0)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Also write both runs side by side into this file, as one page
@@ -55,11 +61,17 @@ Examples:
   moonquake diff lease/remove-at-the-boundary model master
   moonquake diff mine.scenario.toml model:strict model:upstream --html parted.html
   moonquake diff mine.scenario.toml model model --profile strict,upstream
+  moonquake diff --random --ops 100000 --seed 7
+  moonquake diff --replay moonquake-diffs/defaults-0123456789abcdef.history.json
 
 JSON (`--format json`): schema, same, id, title, path; sides, each with name, engine, profile, verdict, claim_met, failed,
 events, lines, projection_sha256, replay; first, the row of the first difference from 0, or null; lead, for each side the
 events on the way there (event, at_ns, actor, observer, text); rows, each with same and the two lines (line, event, step,
 text), null where a side has none.
+
+With --random: schema, same, seed, operations, histories, stopped; setups, each with name, flags, operations, histories,
+seconds, differences; differences, each with setup, seed, operations (how many are left), operation, parted, scenario,
+history, left_out; coverage, for each operation how often each result came.
 
 Exit codes: 0 both say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here, 70 a fault of
 the harness or of the disk.";
@@ -89,12 +101,20 @@ struct Ran {
 
 /// Compares.
 pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
+    if args.random.is_asked() {
+        return super::random::execute(&args.random, args.seed.unwrap_or(0), args.format, out);
+    }
+    let (Some(name), Some(one), Some(two)) = (&args.name, args.one, args.two) else {
+        return Err(CliError::Harness {
+            what: "a file and two engines are missing".to_owned(),
+        });
+    };
     let library = Library::find(args.scenarios.as_deref())?;
-    let mut selected = select(&library, std::slice::from_ref(&args.name))?;
+    let mut selected = select(&library, std::slice::from_ref(name))?;
     if selected.len() > 1 {
         let ids: Vec<String> = selected.into_iter().map(|one| one.plan.id).collect();
         return Err(CliError::ManyScenarios {
-            name: args.name.to_string_lossy().into_owned(),
+            name: name.to_string_lossy().into_owned(),
             ids: crate::suggest::some(&ids),
         });
     }
@@ -104,7 +124,7 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
         });
     };
     let profiles = [args.profile.first(), args.profile.get(1).or(args.profile.first())];
-    let sides = [args.one, args.two];
+    let sides = [one, two];
     let with_profile = |index: usize| {
         let default = profiles[index].copied().unwrap_or(Profile::Upstream);
         (sides[index].engine, sides[index].profile.unwrap_or(default))

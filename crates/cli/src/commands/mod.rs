@@ -9,6 +9,7 @@ mod explain;
 mod fmt;
 mod new;
 mod policy;
+mod random;
 mod run;
 mod serve;
 

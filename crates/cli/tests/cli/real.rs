@@ -71,3 +71,56 @@ fn cli_real_diff_of_model_and_master_finds_none() {
         .says("master  profile upstream, holds")
         .says("The same in all ");
 }
+
+/// Random histories need no file; what is asked for on the command line comes out in words and as JSON.
+#[test]
+fn cli_real_random_histories_agree() {
+    let place = Place::new();
+    let mut command = place.command(&[
+        "diff", "--random", "--ops", "2000", "--seed", "3", "--setup", "defaults",
+    ]);
+    if opted_out() {
+        command.env("MOONQUAKE_NO_REAL", "1");
+        Said::of(command.output().unwrap()).exits(69);
+        return;
+    }
+    Said::of(command.output().unwrap())
+        .exits(0)
+        .says("seed 3: 2000 operations in ")
+        .says(" 0 differences")
+        .says("PutStart ");
+    let json = place
+        .moonquake(&[
+            "diff", "--random", "--ops", "500", "--setup", "no-ttl", "--format", "json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(json["same"], true);
+    assert_eq!(json["operations"], 500);
+    assert_eq!(json["setups"][0]["flags"]["client_ttl"], "0");
+    assert!(!place.path().join("moonquake-diffs").exists(), "nothing parted");
+}
+
+/// The same history on both masters, from a file.
+#[test]
+fn cli_real_a_history_is_replayed() {
+    let place = Place::new();
+    let history = r#"{"setup":{"name":"defaults","flags":{}},"seed":null,"operations":[
+        {"call":{"ExistKey":{"key":"k","tenant_id":"default"}}},{"tick":"eviction"},
+        {"clock":{"realtime_ns":5,"monotonic_ns":5}}]}"#;
+    place.file("a.history.json", history);
+    let mut command = place.command(&["diff", "--replay", "a.history.json"]);
+    if opted_out() {
+        command.env("MOONQUAKE_NO_REAL", "1");
+        Said::of(command.output().unwrap()).exits(69);
+        return;
+    }
+    Said::of(command.output().unwrap())
+        .exits(0)
+        .says("3 operations, and both masters say the same");
+    place.file("b.history.json", "{}");
+    place
+        .moonquake(&["diff", "--replay", "b.history.json"])
+        .exits(64)
+        .complains("b.history.json is no history");
+}

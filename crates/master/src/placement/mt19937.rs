@@ -59,6 +59,12 @@ impl Mt19937 {
         (product >> 64) as u64
     }
 
+    /// The engine as the GNU C++ library keeps it in memory: the words, then the place of the next one.
+    pub(crate) fn image(&self) -> Vec<u8> {
+        let words = self.state.iter().copied().chain([self.next as u64]);
+        words.flat_map(u64::to_le_bytes).collect()
+    }
+
     fn refill(&mut self) {
         for index in 0..STATE {
             let mixed = (self.state[index] & UPPER) | (self.state[(index + 1) % STATE] & LOWER);

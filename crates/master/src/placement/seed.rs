@@ -33,6 +33,11 @@ impl Dice {
         }
     }
 
+    /// See [`Mt19937::image`].
+    pub(crate) fn image(&self) -> Vec<u8> {
+        self.engine.image()
+    }
+
     /// An index below `bound`. Mirrors `random.h:randomIndex`.
     pub(crate) fn index_below(&mut self, bound: usize) -> usize {
         self.engine.below(bound as u64) as usize

@@ -150,3 +150,22 @@ fn an_eviction_ratio_of_zero_leaves_the_watermark() {
     harness.tick(Thread::Eviction);
     assert_eq!(harness.keys(), ["more"], "15 of 16 MiB: above the watermark");
 }
+
+/// Which free range is filed last decides where the next object goes.
+#[test]
+fn what_leaves_the_quarantine_together_is_freed_from_the_latest_entry_on() {
+    let mut harness = Harness::with_segments(&[("a", 4_096)]);
+    harness.put_start("k16", 599).unwrap();
+    harness.put("k0", 132);
+    harness.put_start("k14", 135).unwrap();
+    let middle = range(&harness.put_start("k15", 511).unwrap()[0]).buffer_address - 144;
+    harness.advance(Span::from_secs(601));
+    harness.put_start("k13", 193).unwrap();
+    // The sweep visits k15, k14 and k16, in the order of their shards. k16's range of 640 bytes and the 656 bytes of the other two
+    // are of one size bin, and what is filed last is taken first.
+    harness.tick(Thread::Eviction);
+    assert_eq!(
+        range(&harness.put_start("k12", 448).unwrap()[0]).buffer_address,
+        middle
+    );
+}

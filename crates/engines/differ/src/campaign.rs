@@ -1,0 +1,203 @@
+//! Many histories on every configuration.
+
+use crate::coverage::Coverage;
+use crate::error::DifferError;
+use crate::pair::{Pair, Ran, States};
+use crate::setup::Setup;
+use crate::shrink::shrink_until;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use serde::Serialize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Operations in all, divided evenly between the configurations.
+    pub operations: u64,
+    /// From what everything follows.
+    pub seed: u64,
+    /// Pairs of masters that run beside each other; what is found does not depend on it.
+    pub jobs: usize,
+    /// The configurations.
+    pub setups: Vec<Setup>,
+    /// The state is compared after so many operations and at the end of each history.
+    pub look_every: usize,
+    /// After so many differences a configuration is given up.
+    pub differences: usize,
+}
+
+/// Where a campaign stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Operations done so far.
+    pub operations: u64,
+    /// Histories done so far.
+    pub histories: u64,
+    /// Differences found so far.
+    pub differences: u64,
+}
+
+/// What came out for one configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct SetupReport {
+    /// Which.
+    pub setup: Setup,
+    /// Operations done, those of resets not counted.
+    pub operations: u64,
+    /// Histories done.
+    pub histories: u64,
+    /// Real time in seconds.
+    pub seconds: f64,
+    /// What was asked and answered.
+    pub coverage: Coverage,
+    /// The differences, shrunk, each with the seed of its history.
+    #[serde(skip)]
+    pub found: Vec<(u64, Ran)>,
+}
+
+/// The seed of a history of a campaign.
+pub fn history_seed(seed: u64, setup: &str, number: u64) -> u64 {
+    let name = setup
+        .bytes()
+        .fold(seed, |mixed, byte| mix(mixed ^ u64::from(byte)));
+    mix(name ^ mix(number))
+}
+
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}
+
+/// Runs a campaign; the reports come in the order of the configurations. `tell` hears of each finished history, `stop` is asked
+/// between histories and between the runs of a shrinking.
+///
+/// # Errors
+/// When a real master cannot be had or fails. A difference is no error.
+pub fn run(
+    campaign: &Campaign,
+    tell: &(dyn Fn(Progress) + Sync),
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<SetupReport>, DifferError> {
+    let shared = Shared {
+        campaign,
+        tell,
+        stop,
+        next: AtomicUsize::new(0),
+        operations: AtomicU64::new(0),
+        histories: AtomicU64::new(0),
+        differences: AtomicU64::new(0),
+        reports: Mutex::new(Vec::new()),
+    };
+    let jobs = campaign.jobs.clamp(1, campaign.setups.len().max(1));
+    if jobs == 1 {
+        shared.job(None)?;
+    } else {
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..jobs)
+                .map(|job| {
+                    let shared = &shared;
+                    scope.spawn(move || shared.job(Some(job)))
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })?;
+    }
+    let mut reports = shared
+        .reports
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    reports.sort_by_key(|(index, _)| *index);
+    Ok(reports.into_iter().map(|(_, report)| report).collect())
+}
+
+struct Shared<'a> {
+    campaign: &'a Campaign,
+    tell: &'a (dyn Fn(Progress) + Sync),
+    stop: &'a (dyn Fn() -> bool + Sync),
+    next: AtomicUsize,
+    operations: AtomicU64,
+    histories: AtomicU64,
+    differences: AtomicU64,
+    reports: Mutex<Vec<(usize, SetupReport)>>,
+}
+
+impl Shared<'_> {
+    /// Takes one configuration after the other until there is none left. On a core of its own both ends of a pair wake each
+    /// other without a detour.
+    fn job(&self, core: Option<usize>) -> Result<(), DifferError> {
+        if let Some(core) = core {
+            pin(core);
+        }
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(setup) = self.campaign.setups.get(index) else {
+                return Ok(());
+            };
+            if (self.stop)() {
+                return Ok(());
+            }
+            let report = self.setup(setup)?;
+            let mut reports = self
+                .reports
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            reports.push((index, report));
+        }
+    }
+
+    fn setup(&self, setup: &Setup) -> Result<SetupReport, DifferError> {
+        let began = Instant::now();
+        let share = self
+            .campaign
+            .operations
+            .div_ceil(self.campaign.setups.len() as u64);
+        let mut pair = Pair::start(setup)?;
+        let mut report = SetupReport {
+            setup: setup.clone(),
+            operations: 0,
+            histories: 0,
+            seconds: 0.0,
+            coverage: Coverage::default(),
+            found: Vec::new(),
+        };
+        while report.operations < share && report.found.len() < self.campaign.differences && !(self.stop)() {
+            let seed = history_seed(self.campaign.seed, &setup.name, report.histories);
+            let left = usize::try_from(share - report.operations).unwrap_or(usize::MAX);
+            let ran = pair.run_seed(seed, left, States::Every(self.campaign.look_every))?;
+            let operations = ran.history.operations.len() as u64;
+            report.operations += operations;
+            report.histories += 1;
+            if ran.difference.is_some() {
+                self.differences.fetch_add(1, Ordering::Relaxed);
+                report
+                    .found
+                    .push((seed, shrink_until(&mut pair, ran, self.stop)?));
+            }
+            (self.tell)(Progress {
+                operations: self.operations.fetch_add(operations, Ordering::Relaxed) + operations,
+                histories: self.histories.fetch_add(1, Ordering::Relaxed) + 1,
+                differences: self.differences.load(Ordering::Relaxed),
+            });
+        }
+        report.seconds = began.elapsed().as_secs_f64();
+        report.coverage = pair.coverage.clone();
+        Ok(report)
+    }
+}
+
+/// Keeps the calling thread, and the processes that it starts from now on, on one core. Where that is not allowed nothing happens:
+/// it only makes things faster.
+fn pin(core: usize) {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut set = CpuSet::new();
+    set.set(core % cores);
+    let _only_faster = sched_setaffinity(None, &set);
+}

@@ -1,0 +1,182 @@
+//! The names and numbers of one history: clients, segments, keys, sizes.
+
+use super::draw::Draw;
+use moonquake_protocol::{Segment, Uuid};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// The last one mounts nothing at the start.
+const CLIENTS: u64 = 4;
+/// Sizes that whole segments have.
+const SEGMENT_BYTES: [u64; 9] = [
+    4 * KIB,
+    4 * KIB + 17,
+    64 * KIB,
+    MIB,
+    MIB + 4_095,
+    16 * MIB,
+    64 * MIB - 1,
+    GIB,
+    // Above 3.75 GiB the allocator counts in larger units.
+    5 * GIB + 12_345,
+];
+/// Patterns, some of which do not compile.
+pub(crate) const PATTERNS: [&str; 16] = [
+    "^k", "k1", "k[0-3]$", "^k1?$", "(k2|k5)", "k\\d", ".*", "", "[", "(", "*", "k{2,1}", "^$", "k1.",
+    "[^k]", "\\",
+];
+
+/// The alphabet of a history.
+#[derive(Clone, Debug)]
+pub(crate) struct Alphabet {
+    pub(crate) keys: u64,
+    pub(crate) segments: Vec<Segment>,
+    /// How many of them are mounted in the ordinary way.
+    pub(crate) ordinary: usize,
+    /// Objects are about so many times smaller than the segments.
+    fraction: u64,
+}
+
+impl Alphabet {
+    pub(crate) fn draw(draw: &mut Draw) -> Alphabet {
+        let ordinary = draw.within(1, 4) as usize;
+        let common = *draw.pick(&SEGMENT_BYTES);
+        let alike = draw.chance(60);
+        let segments = (0..8)
+            .map(|slot| {
+                let size = if alike { common } else { *draw.pick(&SEGMENT_BYTES) };
+                segment(draw, slot, size)
+            })
+            .collect();
+        Alphabet {
+            keys: draw.within(4, 40),
+            segments,
+            ordinary,
+            fraction: *draw.pick(&[3, 8, 16, 40]),
+        }
+    }
+
+    /// A client; the first three are the usual ones.
+    pub(crate) fn client(&self, draw: &mut Draw) -> Uuid {
+        let number = if draw.chance(4) {
+            CLIENTS - 1
+        } else {
+            draw.below(CLIENTS - 1)
+        };
+        client(number)
+    }
+
+    /// A key, seldom an odd one.
+    pub(crate) fn key(&self, draw: &mut Draw) -> String {
+        match draw.below(400) {
+            0 => String::new(),
+            1 => "k 1/\u{e4}%".to_owned(),
+            _ => format!("k{}", draw.below(self.keys)),
+        }
+    }
+
+    /// Some keys, now and then one of them twice.
+    pub(crate) fn some_keys(&self, draw: &mut Draw) -> Vec<String> {
+        let count = if draw.chance(5) { 0 } else { draw.within(1, 6) };
+        let mut keys: Vec<String> = (0..count).map(|_| self.key(draw)).collect();
+        if draw.chance(15) && !keys.is_empty() {
+            keys.push(keys[0].clone());
+        }
+        keys
+    }
+
+    /// The group that a key usually belongs to.
+    pub(crate) fn group(key: &str) -> Option<String> {
+        let last = key.bytes().last()?;
+        match last % 5 {
+            0 => Some("g0".to_owned()),
+            1 => Some("g1".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The name of a segment, seldom one that is not there.
+    pub(crate) fn segment_name(&self, draw: &mut Draw) -> String {
+        if draw.chance(4) {
+            return (*draw.pick(&["", "nowhere"])).to_owned();
+        }
+        let slots = if draw.chance(85) {
+            self.ordinary
+        } else {
+            self.segments.len()
+        };
+        self.segments[draw.below(slots as u64) as usize].name.clone()
+    }
+
+    /// The length of an object.
+    pub(crate) fn size(&self, draw: &mut Draw) -> u64 {
+        let whole = self.segments[draw.below(self.ordinary as u64) as usize].size;
+        match draw.below(100) {
+            0 => 0,
+            1 => u64::MAX - draw.below(2),
+            2..=5 => (whole - 1) + draw.below(3),
+            6..=10 => draw.within(1, 16),
+            11..=35 => bin_edge(draw, whole),
+            36..=40 => draw.within(1, whole),
+            _ => draw.within(1, (whole / self.fraction).max(1)),
+        }
+    }
+}
+
+/// A client's id.
+pub(crate) fn client(number: u64) -> Uuid {
+    Uuid::new(0x1000 + number * 0x9E37, 0x77 ^ (number << 40))
+}
+
+/// A value of a size bin of the allocator, or the number before or after it: eight bins for each power of two.
+fn bin_edge(draw: &mut Draw, whole: u64) -> u64 {
+    let bits = u64::from(63 - whole.leading_zeros());
+    let exponent = draw.below(bits.saturating_sub(2).max(1));
+    ((8 + draw.below(8)) << exponent) - 1 + draw.below(3)
+}
+
+fn segment(draw: &mut Draw, slot: u64, size: u64) -> Segment {
+    let plain = Segment {
+        id: Uuid::new(0x5E6 + slot, slot * 0x1_0001),
+        name: format!("n{slot}"),
+        base: (slot + 1) << 40,
+        size,
+        te_endpoint: format!("n{slot}"),
+        protocol: "tcp".to_owned(),
+        host_id: (*draw.pick(&["", "h0", "h1"])).to_owned(),
+    };
+    match slot {
+        // The same name as the first: one unit of placement.
+        4 => Segment {
+            name: "n0".to_owned(),
+            te_endpoint: "10.0.0.4:12345".to_owned(),
+            ..plain
+        },
+        5 => Segment {
+            name: "n1".to_owned(),
+            te_endpoint: "[fe80::5%eth0]:17".to_owned(),
+            ..plain
+        },
+        // The first segment's memory under another name.
+        6 => Segment {
+            base: 1 << 40,
+            te_endpoint: String::new(),
+            ..plain
+        },
+        7 => absurd(draw, plain),
+        _ => plain,
+    }
+}
+
+fn absurd(draw: &mut Draw, plain: Segment) -> Segment {
+    match draw.below(4) {
+        0 => Segment { size: 0, ..plain },
+        1 => Segment { base: 0, ..plain },
+        2 => Segment {
+            name: String::new(),
+            ..plain
+        },
+        _ => Segment { size: 1, ..plain },
+    }
+}

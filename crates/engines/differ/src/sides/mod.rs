@@ -1,0 +1,62 @@
+//! The two masters.
+
+mod engines;
+mod http;
+mod real;
+mod rust;
+mod wire;
+
+pub use real::RealSide;
+pub use rust::RustSide;
+
+use moonquake_protocol::Response;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What one operation did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A request was answered.
+    Answer(Response),
+    /// The RPC layer refused a request.
+    Refused(String),
+    /// A thread was let through; whether it did its round or saw that it was too early.
+    Ticked(bool),
+    /// The clocks moved.
+    Moved,
+}
+
+/// What an observer sees that changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct State {
+    /// Requested bytes that are taken, quarantined ones included.
+    pub allocated_bytes: u64,
+    /// Bytes of all segments.
+    pub capacity_bytes: u64,
+    /// For every key of the alphabet its readable replicas, or the error of a query.
+    pub keys: BTreeMap<String, KeySeen>,
+    /// The status of every mounted segment, by its id.
+    pub segments: BTreeMap<String, String>,
+}
+
+/// What a query of a key without a lease tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeySeen {
+    /// The readable replicas in memory, in the master's order.
+    Readable(Vec<ReplicaSeen>),
+    /// The name of the error.
+    Refused(String),
+}
+
+/// One readable replica.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReplicaSeen {
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Address.
+    pub address: u64,
+    /// Who serves it.
+    pub endpoint: String,
+}

@@ -1,0 +1,296 @@
+//! The unmodified master, in lockstep.
+
+use super::engines::Engines;
+use super::http::Http;
+use super::wire::Wire;
+use super::{KeySeen, Outcome, ReplicaSeen, State};
+use crate::error::DifferError;
+use crate::operation::{Operation, moved};
+use crate::setup::{START, Setup};
+use moonquake_clock::{Clocks, Thread};
+use moonquake_native::process::{KeyDescriptor, MasterProcess, StartOptions};
+use moonquake_protocol::{Request, Response, Uuid};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Requests that are under way at once.
+const PIPELINE: usize = 32;
+
+/// Gauges that are zero in a master that has just started.
+const CLEAN: [&str; 5] = [
+    "master_allocated_bytes",
+    "master_total_capacity_bytes",
+    "master_key_count",
+    "master_soft_pin_key_count",
+    "master_active_clients",
+];
+
+/// A real master under control, with one connection for requests and one for its observer.
+#[derive(Debug)]
+pub struct RealSide {
+    // The connections go before the process.
+    wire: Wire,
+    http: Http,
+    engines: Engines,
+    process: MasterProcess,
+    clocks: Clocks,
+    /// The latest that each clock has ever shown.
+    latest: Clocks,
+    has_timers: bool,
+    setup: Setup,
+}
+
+impl RealSide {
+    /// Starts a master of a configuration.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn start(setup: &Setup) -> Result<RealSide, DifferError> {
+        let process = MasterProcess::start(StartOptions {
+            flags: setup.flags.clone(),
+            clocks: START,
+            seed: 0,
+            ..StartOptions::default()
+        })?;
+        Ok(RealSide {
+            wire: Wire::connect(process.rpc_addr())?,
+            http: Http::connect(process.admin_addr())?,
+            engines: Engines::default(),
+            process,
+            clocks: START,
+            latest: START,
+            has_timers: false,
+            setup: setup.clone(),
+        })
+    }
+
+    /// The configuration that it runs with.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The process.
+    pub fn process(&self) -> &MasterProcess {
+        &self.process
+    }
+
+    /// What its clocks show.
+    pub fn clocks(&self) -> Clocks {
+        self.clocks
+    }
+
+    /// How far each clock is behind the latest that it has shown, in nanoseconds.
+    pub(crate) fn behind(&self) -> (i64, i64) {
+        let lag = |latest: u64, now: u64| i64::try_from(latest - now).unwrap_or(i64::MAX);
+        (
+            lag(self.latest.realtime.0, self.clocks.realtime.0),
+            lag(self.latest.monotonic.0, self.clocks.monotonic.0),
+        )
+    }
+
+    /// Does operations in their order; the outcomes come in that order too.
+    ///
+    /// # Errors
+    /// When the process ends or does not answer.
+    pub fn apply(&mut self, operations: &[Operation]) -> Result<Vec<Outcome>, DifferError> {
+        let mut outcomes = Vec::with_capacity(operations.len());
+        for operation in operations {
+            match operation {
+                Operation::Call(request) => {
+                    self.wire.queue(request);
+                    if operation.wakes_workers() {
+                        self.flush(&mut outcomes)?;
+                        self.settle(request, outcomes.last())?;
+                    } else if self.wire.queued() >= PIPELINE {
+                        self.flush(&mut outcomes)?;
+                    }
+                }
+                Operation::Clock {
+                    realtime_ns,
+                    monotonic_ns,
+                } => {
+                    self.flush(&mut outcomes)?;
+                    self.move_clocks(*realtime_ns, *monotonic_ns)?;
+                    outcomes.push(Outcome::Moved);
+                }
+                Operation::Tick(thread) => {
+                    self.flush(&mut outcomes)?;
+                    outcomes.push(Outcome::Ticked(self.tick(*thread)?));
+                }
+            }
+        }
+        self.flush(&mut outcomes)?;
+        Ok(outcomes)
+    }
+
+    fn flush(&mut self, outcomes: &mut Vec<Outcome>) -> Result<(), DifferError> {
+        if self.wire.queued() == 0 {
+            return Ok(());
+        }
+        self.wire.exchange(|answer| {
+            outcomes.push(match answer {
+                Ok(response) => Outcome::Answer(response),
+                Err(text) => Outcome::Refused(text),
+            });
+        })
+    }
+
+    /// Waits for what a request has set going.
+    fn settle(&mut self, request: &Request, outcome: Option<&Outcome>) -> Result<(), DifferError> {
+        let accepted =
+            |outcome: &Outcome| matches!(outcome, Outcome::Answer(Response::GracefulUnmountSegment(Ok(()))));
+        if matches!(request, Request::GracefulUnmountSegment { .. }) && outcome.is_some_and(accepted) {
+            self.has_timers = true;
+            self.process.await_graceful_unmount()?;
+            self.process.run_due_timers()?;
+        }
+        self.process.await_cleanup_idle()?;
+        Ok(())
+    }
+
+    fn move_clocks(&mut self, realtime_ns: i64, monotonic_ns: i64) -> Result<(), DifferError> {
+        self.clocks = moved(self.clocks, realtime_ns, monotonic_ns);
+        self.latest = self.latest.max_each(self.clocks);
+        self.process.set_clocks(self.clocks);
+        if self.has_timers {
+            self.process.run_due_timers()?;
+            self.process.await_cleanup_idle()?;
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, thread: Thread) -> Result<bool, DifferError> {
+        Ok(self.process.tick(thread)?.did_round)
+    }
+
+    /// Sets the random engines back to their start; the images are those of the Rust master.
+    pub(crate) fn rewind(&mut self, present: &[Vec<u8>; 2], fresh: &[Vec<u8>; 2]) -> Result<(), DifferError> {
+        self.engines.rewind(self.process.pid(), present, fresh)
+    }
+
+    /// Sets the engines to these images wherever they stand; false if it is not known where they are.
+    pub(crate) fn force_engines(&mut self, fresh: &[Vec<u8>; 2]) -> Result<bool, DifferError> {
+        self.engines.force(self.process.pid(), fresh)
+    }
+
+    /// Gauges of the admin server, by name.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn gauges(&mut self) -> Result<BTreeMap<String, f64>, DifferError> {
+        let text = self.http.get("/metrics")?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let parsed = lines.filter_map(|line| line.rsplit_once(' '));
+        Ok(parsed
+            .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
+            .collect())
+    }
+
+    /// Fails unless nothing is mounted, stored or alive.
+    pub(crate) fn demand_clean(&mut self) -> Result<(), DifferError> {
+        let gauges = self.gauges()?;
+        let left: Vec<String> = CLEAN
+            .iter()
+            .filter(|name| gauges.get(**name).is_some_and(|value| *value != 0.0))
+            .map(|name| format!("{name} = {}", gauges[*name]))
+            .collect();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            Err(DifferError::Unclean {
+                what: left.join(", "),
+            })
+        }
+    }
+
+    /// What an observer sees of these keys and segments. The master stays as it is.
+    ///
+    /// # Errors
+    /// When the admin server does not answer.
+    pub fn state(&mut self, keys: &[String], segments: &[Uuid]) -> Result<State, DifferError> {
+        let gauges = self.gauges()?;
+        let gauge = |name: &str| gauges.get(name).map_or(0, |value| *value as u64);
+        let mut state = State {
+            allocated_bytes: gauge("master_allocated_bytes"),
+            capacity_bytes: gauge("master_total_capacity_bytes"),
+            ..State::default()
+        };
+        state.keys = self.keys(keys)?;
+        // The admin server tells the status of the latest mount of a name, also for the others of that name.
+        let queries = segments
+            .iter()
+            .map(|id| Request::QuerySegmentStatusById { segment_id: *id });
+        queries.for_each(|query| self.wire.queue(&query));
+        let mut statuses = Vec::new();
+        self.wire.exchange(|answer| statuses.push(answer))?;
+        for (id, answer) in segments.iter().zip(statuses) {
+            if let Ok(Response::QuerySegmentStatusById(Ok(status))) = answer {
+                state.segments.insert(id.to_string(), status.to_string());
+            }
+        }
+        Ok(state)
+    }
+
+    fn keys(&mut self, keys: &[String]) -> Result<BTreeMap<String, KeySeen>, DifferError> {
+        let mut path = "/batch_query_keys?keys=".to_owned();
+        for (index, key) in keys.iter().filter(|key| !key.is_empty()).enumerate() {
+            if index > 0 {
+                path.push(',');
+            }
+            percent_encode(&mut path, key);
+        }
+        if keys.iter().all(String::is_empty) {
+            return Ok(BTreeMap::new());
+        }
+        let answer = self.http.get(&path)?;
+        let answer: Keys = parse(&answer)?;
+        let seen = |key: KeyAnswer| match (key.error, key.values) {
+            (Some(error), _) => KeySeen::Refused(error),
+            (None, values) => {
+                KeySeen::Readable(values.unwrap_or_default().into_iter().map(replica).collect())
+            }
+        };
+        Ok(answer
+            .data
+            .into_iter()
+            .map(|(key, value)| (key, seen(value)))
+            .collect())
+    }
+}
+
+fn replica(seen: KeyDescriptor) -> ReplicaSeen {
+    ReplicaSeen {
+        size_bytes: seen.size_bytes,
+        address: seen.buffer_address,
+        endpoint: seen.transport_endpoint,
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DifferError> {
+    serde_json::from_str(text).map_err(|error| DifferError::Wire {
+        doing: "reading the admin server's answer",
+        source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
+    })
+}
+
+fn percent_encode(path: &mut String, text: &str) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            path.push(char::from(byte));
+        } else {
+            let _ = write!(path, "%{byte:02X}");
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Keys {
+    data: BTreeMap<String, KeyAnswer>,
+}
+
+#[derive(Deserialize)]
+struct KeyAnswer {
+    error: Option<String>,
+    values: Option<Vec<KeyDescriptor>>,
+}

@@ -1,0 +1,143 @@
+//! The Rust master, steered like the real one.
+
+use super::{KeySeen, Outcome, ReplicaSeen, State};
+use crate::error::DifferError;
+use crate::operation::{Operation, moved};
+use crate::setup::Setup;
+use moonquake_clock::{Clocks, MonotonicNs, Thread};
+use moonquake_master::{Master, MasterConfig};
+use moonquake_protocol::{ErrorCode, Request, Response, Uuid};
+
+/// A Rust master with its clocks.
+#[derive(Clone, Debug)]
+pub struct RustSide {
+    master: Master,
+    clocks: Clocks,
+    /// The task clean-up thread does its work only when this has come.
+    cleanup_due: MonotonicNs,
+}
+
+impl RustSide {
+    /// A master of a configuration, started at `now`.
+    ///
+    /// # Errors
+    /// The configuration is one that the Rust master refuses.
+    pub fn start(setup: &Setup, now: Clocks) -> Result<RustSide, DifferError> {
+        let config = setup.config().map_err(|source| DifferError::Config {
+            setup: setup.name.clone(),
+            source,
+        })?;
+        RustSide::with_config(config, now).map_err(|source| DifferError::Config {
+            setup: setup.name.clone(),
+            source,
+        })
+    }
+
+    /// A master of any configuration, one that a test has broken for example.
+    ///
+    /// # Errors
+    /// As [`Master::new`].
+    pub fn with_config(config: MasterConfig, now: Clocks) -> Result<RustSide, moonquake_master::ConfigError> {
+        Ok(RustSide {
+            master: Master::new(config, now)?,
+            clocks: now,
+            cleanup_due: now.monotonic + Thread::TaskCleanup.period(),
+        })
+    }
+
+    /// What its clocks show.
+    pub fn clocks(&self) -> Clocks {
+        self.clocks
+    }
+
+    /// Its random engines; see [`Master::engine_images`].
+    pub fn engine_images(&self) -> [Vec<u8>; 2] {
+        self.master.engine_images()
+    }
+
+    /// Does one operation, and what follows from it by itself.
+    pub fn apply(&mut self, operation: &Operation) -> Outcome {
+        match operation {
+            Operation::Call(request) => {
+                let answer = self.master.handle(self.clocks, request, &[]);
+                if operation.wakes_workers() {
+                    self.settle();
+                }
+                Outcome::Answer(answer)
+            }
+            Operation::Clock {
+                realtime_ns,
+                monotonic_ns,
+            } => {
+                self.clocks = moved(self.clocks, *realtime_ns, *monotonic_ns);
+                self.settle();
+                Outcome::Moved
+            }
+            Operation::Tick(thread) => Outcome::Ticked(self.tick(*thread)),
+        }
+    }
+
+    fn settle(&mut self) {
+        self.master.run_graceful_timer(self.clocks);
+        self.master.settle_cleanup();
+    }
+
+    fn tick(&mut self, thread: Thread) -> bool {
+        if thread == Thread::TaskCleanup {
+            if self.clocks.monotonic < self.cleanup_due {
+                return false;
+            }
+            self.cleanup_due = self.clocks.monotonic + Thread::TaskCleanup.period();
+        }
+        self.master.tick(self.clocks, thread);
+        true
+    }
+
+    /// What an observer sees of these keys and segments. The master stays as it is.
+    pub fn state(&self, keys: &[String], segments: &[Uuid]) -> State {
+        let view = self.master.view();
+        // A query grants a lease, so it is a copy that is asked.
+        let mut copy = self.master.clone();
+        let mut state = State {
+            allocated_bytes: view.allocated_bytes,
+            capacity_bytes: view.capacity_bytes,
+            ..State::default()
+        };
+        for key in keys.iter().filter(|key| !key.is_empty()) {
+            let request = Request::GetReplicaList {
+                key: key.clone(),
+                tenant_id: String::new(),
+            };
+            let seen = match copy.handle(self.clocks, &request, &[]) {
+                Response::GetReplicaList(Ok(found)) => {
+                    let buffers = found
+                        .replicas
+                        .iter()
+                        .filter_map(|replica| replica.memory_buffer());
+                    KeySeen::Readable(
+                        buffers
+                            .map(|buffer| ReplicaSeen {
+                                size_bytes: buffer.size,
+                                address: buffer.buffer_address,
+                                endpoint: buffer.transport_endpoint.clone(),
+                            })
+                            .collect(),
+                    )
+                }
+                other => KeySeen::Refused(error_name(other.error())),
+            };
+            state.keys.insert(key.clone(), seen);
+        }
+        for id in segments {
+            let request = Request::QuerySegmentStatusById { segment_id: *id };
+            if let Response::QuerySegmentStatusById(Ok(status)) = copy.handle(self.clocks, &request, &[]) {
+                state.segments.insert(id.to_string(), status.to_string());
+            }
+        }
+        state
+    }
+}
+
+fn error_name(error: Option<ErrorCode>) -> String {
+    error.map_or_else(|| "OK".to_owned(), |code| code.to_string())
+}

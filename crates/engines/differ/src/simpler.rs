@@ -1,0 +1,160 @@
+//! Simpler forms of one operation, the simplest first.
+
+use crate::operation::Operation;
+use moonquake_protocol::{ObjectMeta, ReplicateConfig, Request};
+
+/// What may stand in its place.
+pub(crate) fn simpler(operation: &Operation) -> Vec<Operation> {
+    match operation {
+        Operation::Clock {
+            realtime_ns,
+            monotonic_ns,
+        } => clocks(*realtime_ns, *monotonic_ns),
+        Operation::Call(request) => requests(request).into_iter().map(Operation::Call).collect(),
+        Operation::Tick(_) => Vec::new(),
+    }
+}
+
+fn clocks(realtime_ns: i64, monotonic_ns: i64) -> Vec<Operation> {
+    let step = |realtime_ns, monotonic_ns| Operation::Clock {
+        realtime_ns,
+        monotonic_ns,
+    };
+    let mut found = Vec::new();
+    // Both together is what a timeline can say.
+    if realtime_ns != monotonic_ns {
+        found.push(step(realtime_ns, realtime_ns));
+        found.push(step(monotonic_ns, monotonic_ns));
+    }
+    if realtime_ns == monotonic_ns {
+        // A round number of seconds, milliseconds, or half as much.
+        for unit in [1_000_000_000, 1_000_000] {
+            let round = realtime_ns / unit * unit;
+            if round != realtime_ns && round != 0 {
+                found.push(step(round, round));
+            }
+        }
+    }
+    if realtime_ns / 2 != 0 && monotonic_ns / 2 != 0 {
+        found.push(step(realtime_ns / 2, monotonic_ns / 2));
+    }
+    found
+}
+
+fn requests(request: &Request) -> Vec<Request> {
+    let mut found = Vec::new();
+    let mut push = |change: &dyn Fn(&mut Request)| {
+        let mut changed = request.clone();
+        change(&mut changed);
+        if changed != *request {
+            found.push(changed);
+        }
+    };
+    let entries = match request {
+        Request::BatchPutStart { keys, .. }
+        | Request::BatchUpsertStart { keys, .. }
+        | Request::BatchPutRevoke { keys, .. }
+        | Request::BatchUpsertRevoke { keys, .. }
+        | Request::BatchGetReplicaList { keys, .. }
+        | Request::BatchExistKey { keys, .. }
+        | Request::BatchRemove { keys, .. } => keys.len(),
+        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
+            object_metas.len()
+        }
+        Request::BatchReplicaClear { object_keys, .. } => object_keys.len(),
+        Request::ReMountSegment { segments, .. } => segments.len(),
+        Request::CopyStart { tgt_segments, .. } => tgt_segments.len(),
+        _ => 0,
+    };
+    for entry in (0..entries).rev() {
+        push(&|changed| drop_entry(changed, entry));
+    }
+    push(&plain);
+    push(&plain_config);
+    push(&plain_wishes);
+    found
+}
+
+/// One entry less in a batch.
+fn drop_entry(request: &mut Request, entry: usize) {
+    fn cut<T>(list: &mut Vec<T>, entry: usize) {
+        if entry < list.len() {
+            list.remove(entry);
+        }
+    }
+    match request {
+        Request::BatchPutStart {
+            keys,
+            slice_lengths,
+            config,
+            ..
+        }
+        | Request::BatchUpsertStart {
+            keys,
+            slice_lengths,
+            config,
+            ..
+        } => {
+            cut(keys, entry);
+            cut(slice_lengths, entry);
+            if let Some(groups) = &mut config.group_ids {
+                cut(groups, entry);
+            }
+        }
+        Request::BatchPutRevoke { keys, .. }
+        | Request::BatchUpsertRevoke { keys, .. }
+        | Request::BatchGetReplicaList { keys, .. }
+        | Request::BatchExistKey { keys, .. }
+        | Request::BatchRemove { keys, .. } => cut(keys, entry),
+        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
+            cut(object_metas, entry);
+        }
+        Request::BatchReplicaClear { object_keys, .. } => cut(object_keys, entry),
+        Request::ReMountSegment { segments, .. } => cut(segments, entry),
+        Request::CopyStart { tgt_segments, .. } => cut(tgt_segments, entry),
+        _ => {}
+    }
+}
+
+/// Without what is beside the point in most requests.
+fn plain(request: &mut Request) {
+    let forget = |meta: &mut ObjectMeta| meta.object_checksum = None;
+    match request {
+        Request::PutEnd { object_meta, .. } | Request::UpsertEnd { object_meta, .. } => forget(object_meta),
+        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
+            object_metas.iter_mut().for_each(forget);
+        }
+        Request::Remove { force, .. } | Request::BatchRemove { force, .. } => *force = false,
+        _ => {}
+    }
+}
+
+fn config(request: &mut Request) -> Option<&mut ReplicateConfig> {
+    match request {
+        Request::PutStart { config, .. }
+        | Request::UpsertStart { config, .. }
+        | Request::BatchPutStart { config, .. }
+        | Request::BatchUpsertStart { config, .. } => Some(config),
+        _ => None,
+    }
+}
+
+/// The default wishes.
+fn plain_config(request: &mut Request) {
+    if let Some(config) = config(request) {
+        *config = ReplicateConfig::default();
+    }
+}
+
+/// One replica and no places, but the pins and groups that there are.
+fn plain_wishes(request: &mut Request) {
+    if let Some(config) = config(request) {
+        *config = ReplicateConfig {
+            soft_pin_action: config.soft_pin_action,
+            soft_pin_ttl_ms: config.soft_pin_ttl_ms,
+            with_hard_pin: config.with_hard_pin,
+            group_ids: config.group_ids.take(),
+            ..ReplicateConfig::default()
+        };
+    }
+}
