@@ -98,7 +98,12 @@ impl Master {
         let meant = means_memory(replica_type);
         if !object.writing && once {
             // A repeated End is no error, as long as it finds everything it means complete.
-            return if meant && object.all_complete() {
+            let mut targets = object
+                .replicas
+                .iter()
+                .filter(|replica| replica.is_meant_by(replica_type))
+                .peekable();
+            return if targets.peek().is_some() && targets.all(Replica::is_complete) {
                 Ok(())
             } else {
                 Err(ErrorCode::InvalidWrite)
@@ -113,7 +118,7 @@ impl Master {
         for replica in object
             .replicas
             .iter_mut()
-            .filter(|replica| meant && replica.is_processing() && !replica.is_on_disk())
+            .filter(|replica| replica.is_meant_by(replica_type) && replica.is_processing())
         {
             let pending = object.pending_pin.as_ref();
             finished_own |= pending.is_some_and(|pending| pending.replicas.contains(&replica.id));
@@ -151,18 +156,17 @@ impl Master {
         }
         let only_open = self.guarded(Guard::RevokeOnlyOpen);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
-        let meant = means_memory(replica_type);
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica) && !replica.is_on_disk());
-        let closed = !object.writing || (meant && !own.all(Replica::is_processing));
+            .filter(|replica| object.is_of_write(replica) && replica.is_meant_by(replica_type));
+        let closed = !object.writing || !own.all(Replica::is_processing);
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
         let revoked = split_off(&mut object.replicas, |replica| {
-            meant && replica.is_processing() && !replica.is_on_disk()
+            replica.is_meant_by(replica_type) && replica.is_processing()
         });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);
