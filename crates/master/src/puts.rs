@@ -16,11 +16,11 @@ fn means_memory(replica_type: ReplicaType) -> bool {
     matches!(replica_type, ReplicaType::All | ReplicaType::Memory)
 }
 
-/// Completes what is unfinished of an object; whether this is the first of the write that became readable.
-fn complete_write(object: &mut Object) -> bool {
+/// Completes what is unfinished and meant of an object; whether this is the first of the write that became readable.
+fn complete_write(object: &mut Object, meant: ReplicaType) -> bool {
     let was_readable = object.extra().before.is_none() && object.has_complete();
     let mut finished = SmallVec::<[u64; 4]>::new();
-    let own = |replica: &&mut Replica| replica.is_processing() && !replica.is_on_disk();
+    let own = |replica: &&mut Replica| replica.is_meant_by(meant) && replica.is_processing();
     for replica in object.replicas.iter_mut().filter(own) {
         replica.status = ReplicaStatus::Complete;
         finished.push(replica.id);
@@ -116,7 +116,12 @@ impl Master {
         let meant = means_memory(replica_type);
         if !object.writing && once {
             // A repeated End is no error, as long as it finds everything it means complete.
-            return if meant && object.all_complete() {
+            let mut targets = object
+                .replicas
+                .iter()
+                .filter(|replica| replica.is_meant_by(replica_type))
+                .peekable();
+            return if targets.peek().is_some() && targets.all(Replica::is_complete) {
                 Ok(())
             } else {
                 Err(ErrorCode::InvalidWrite)
@@ -126,7 +131,7 @@ impl Master {
             return Err(ErrorCode::InvalidWrite);
         }
         let object = self.objects.at_mut(id).ok_or(ErrorCode::ObjectNotFound)?;
-        let commits_pin = meant && complete_write(object);
+        let commits_pin = complete_write(object, replica_type);
         let replaces_checksum = meant || replica_type == ReplicaType::NofSsd;
         if meta.object_checksum.is_some() || replaces_checksum {
             object.checksum = meta.object_checksum;
@@ -158,18 +163,17 @@ impl Master {
         }
         let only_open = self.guarded(Guard::RevokeOnlyOpen);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
-        let meant = means_memory(replica_type);
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica) && !replica.is_on_disk());
-        let closed = !object.writing || (meant && !own.all(Replica::is_processing));
+            .filter(|replica| object.is_of_write(replica) && replica.is_meant_by(replica_type));
+        let closed = !object.writing || !own.all(Replica::is_processing);
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
         let revoked = split_off(&mut object.replicas, |replica| {
-            meant && replica.is_processing() && !replica.is_on_disk()
+            replica.is_meant_by(replica_type) && replica.is_processing()
         });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);

@@ -156,7 +156,7 @@ fn a_master_says_its_version_and_that_it_has_no_disk() {
     );
     assert_eq!(
         answer!(harness, PollRemoveAll { client_id: client(1) }),
-        Ok(false)
+        Err(ErrorCode::SegmentNotFound)
     );
     assert_eq!(
         answer!(
