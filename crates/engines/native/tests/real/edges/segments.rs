@@ -83,7 +83,7 @@ fn two_owners() {
     for _ in 0..2 {
         assert_eq!(ping(&mut pair, OTHER), ClientStatus::NeedRemount);
         assert_eq!(
-            pair.remount(&[same.clone()], OTHER),
+            pair.remount(std::slice::from_ref(&same), OTHER),
             Err(ErrorCode::InvalidParams)
         );
         pair.pass(Span::from_secs(1));
@@ -95,7 +95,7 @@ fn two_owners() {
 fn remount_of_more() {
     let mut pair = Pair::with_segments(&[16 * MIB]);
     let (old, new) = (segment(0, 16 * MIB), segment(1, 16 * MIB));
-    assert_eq!(pair.remount(&[old.clone()], owner(0)), Ok(()));
+    assert_eq!(pair.remount(std::slice::from_ref(&old), owner(0)), Ok(()));
     assert_eq!(ping(&mut pair, owner(0)), ClientStatus::Ok);
     assert_eq!(pair.remount(&[old, new], owner(0)), Ok(()));
     assert_eq!(status_of(&mut pair, 1), GONE, "said to be mounted, and is not");
