@@ -21,6 +21,10 @@ pub enum DeadlineId {
     ClientTtl,
     /// A soft pin ends. Mirrors `master_service.h:ObjectMetadata::IsSoftPinned`.
     SoftPin,
+    /// A task that nobody has fetched has failed. Mirrors `task_manager.cpp:prune_expired_tasks`.
+    TaskPending,
+    /// A fetched task that nobody has reported on has failed. Mirrors `task_manager.cpp:prune_expired_tasks`.
+    TaskProcessing,
     /// The client's own view of the lease it was told. Mirrors `client_service.h:QueryResult::IsLeaseExpired`.
     ClientLease,
     /// The client gives up on a transfer. Mirrors `transfer_task.cpp:wait_for_completion`.
@@ -122,6 +126,11 @@ deadlines! {
     ClientTtl "client_ttl" Monotonic Strict Master Length::Timeout("client_ttl"), from "the monitor round that read the last ping",
         not "the arrival of the last ping",
         then "the client's segments vanish with all keys on them", mirrors "ttl < now";
+    TaskPending "task_pending" Realtime Strict Master Length::FixedNs(300_000_000_000), from "the task is created",
+        then "a clean-up round fails the task", mirrors "now - created_at > pending_task_timeout_sec";
+    TaskProcessing "task_processing" Realtime Strict Master Length::FixedNs(300_000_000_000), from "the task is fetched",
+        not "the task is created",
+        then "a clean-up round fails the task", mirrors "now - last_updated_at > processing_task_timeout_sec";
     ClientLease "client_lease" Monotonic Inclusive Client Length::Timeout("lease"), from "just before the query is sent",
         not "the arrival of the answer",
         then "the read fails with LEASE_EXPIRED", mirrors "now >= before_rpc + lease_ttl";
@@ -156,6 +165,6 @@ mod tests {
         for row in DEADLINES {
             assert_eq!(row.id.row().name, row.name);
         }
-        assert_eq!(DEADLINES.len(), 12);
+        assert_eq!(DEADLINES.len(), 14);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// First eight bytes of the page: "MQCLOCKP" in little-endian order.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"MQCLOCKP");
 /// Raised with every change of this file that moves a field or changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Environment variable with the path of the file to map.
 pub const PAGE_VARIABLE: &str = "MOONQUAKE_CLOCKPAGE_FILE";
 /// Exit status of a process whose page is missing or does not fit.
@@ -58,6 +58,11 @@ pub const SOCKET_LISTEN: u32 = 2;
 pub const RANDOM_KEY_NEVER_SLEPT: u64 = 0;
 /// Key of the stream of random values of the main thread.
 pub const RANDOM_KEY_MAIN: u64 = 1;
+/// Key of the stream from which the process makes its ids. It is one for all threads: which thread of the admin
+/// server answers a request is nobody's choice, and two with the same stream would make the same id twice.
+pub const RANDOM_KEY_IDS: u64 = 2;
+/// Values that make an id.
+pub const ID_WORDS: u32 = 4;
 
 /// Evidence of what the process itself saw of one clock.
 #[repr(C)]
@@ -137,6 +142,8 @@ pub struct Page {
     pub socket_event_count: AtomicU32,
     /// Next value of [`Slot::ticket`].
     pub next_ticket: AtomicU64,
+    /// Ids that were made of the stream [`RANDOM_KEY_IDS`].
+    pub ids_made: AtomicU64,
     /// Clock reads, by `SERVED_*`.
     pub served: [Served; 2],
     /// Calls of `bind` and `listen`, in order.
@@ -166,7 +173,7 @@ pub fn random_key_of_sleeper(kind: u32, requested_ns: u64) -> u64 {
     (u64::from(kind) << 60) | (requested_ns & ((1 << 60) - 1))
 }
 
-/// The `index`-th value that `std::random_device` gives to the thread with that key. SplitMix64, upper half.
+/// The `index`-th value of the stream with that key: what `std::random_device` gives to a thread, or `getrandom` to the process. SplitMix64, upper half.
 pub fn random_value(seed: u64, key: u64, index: u32) -> u32 {
     let mixed = mix(mix(seed) ^ key).wrapping_add(
         u64::from(index)

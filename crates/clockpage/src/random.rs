@@ -1,5 +1,6 @@
-//! Randomness: every thread has its own stream, fixed by the seed and by what the thread first slept for, so that the order in which
-//! threads start does not matter.
+//! Randomness. For `std::random_device` every thread has its own stream, fixed by the seed and by what the thread first slept for, so
+//! that the order in which threads start does not matter. Ids have one stream for the process: they are what `getrandom` is asked for 16
+//! bytes at a time.
 
 use crate::layout;
 use crate::page::page;
@@ -18,6 +19,15 @@ extern "C" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> c_uint {
     draw()
 }
 
+/// The next id of the process, as the bytes that `getrandom` is to give for it.
+fn draw_id() -> impl Iterator<Item = u32> {
+    let page = page();
+    let seed = page.seed.load(Ordering::Relaxed);
+    let first = page.ids_made.fetch_add(1, Ordering::Relaxed) as u32 * layout::ID_WORDS;
+    (first..first + layout::ID_WORDS)
+        .map(move |index| layout::random_value(seed, layout::RANDOM_KEY_IDS, index))
+}
+
 /// Interposes libc's function.
 ///
 /// # Safety
@@ -26,9 +36,10 @@ extern "C" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> c_uint {
 unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
     // Never more than one call of the kernel gives at once.
     let length = length.min(256);
-    let bytes = (0..length.div_ceil(4))
-        .flat_map(|_| draw().to_le_bytes())
-        .take(length);
+    let words = length.div_ceil(4);
+    let mut id = (words == layout::ID_WORDS as usize).then(draw_id);
+    let mut word = || id.as_mut().and_then(Iterator::next).unwrap_or_else(draw);
+    let bytes = (0..words).flat_map(|_| word().to_le_bytes()).take(length);
     for (offset, byte) in bytes.enumerate() {
         // SAFETY: the caller's promise; `offset` is below `length`.
         unsafe { buffer.cast::<u8>().add(offset).write(byte) };

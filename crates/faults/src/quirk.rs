@@ -56,6 +56,10 @@ pub enum Quirk {
     GroupLeaseNotExtended,
     /// Any client may unmount any segment. Mirrors `master_service.cpp:UnmountSegment`.
     UnmountByAnyone,
+    /// The time-outs of tasks are wall-clock instants. Mirrors `task_manager.cpp:prune_expired_tasks`.
+    WallClockTasks,
+    /// A task that ends before it was fetched counts as waiting for ever. Mirrors `task_manager.cpp:complete_task`.
+    EndedTaskStillWaits,
 }
 
 /// A row of the quirk table.
@@ -236,6 +240,20 @@ pub const QUIRKS: &[QuirkRow] = &[
         strict: "anybody but its owner is refused with ILLEGAL_CLIENT",
         mirrors: "master_service.cpp:UnmountSegment",
     },
+    QuirkRow {
+        id: Quirk::WallClockTasks,
+        name: "wall-clock-tasks",
+        upstream: "the time-outs of tasks are compared on the wall clock, which can be set",
+        strict: "they are compared on the monotonic clock",
+        mirrors: "task_manager.cpp:prune_expired_tasks",
+    },
+    QuirkRow {
+        id: Quirk::EndedTaskStillWaits,
+        name: "ended-task-still-waits",
+        upstream: "a task that is reported as ended before it was fetched counts against the limit of waiting tasks for ever",
+        strict: "it no longer counts",
+        mirrors: "task_manager.cpp:complete_task",
+    },
 ];
 
 /// The deadlines that a quirk keeps on the wall clock, where the contract wants the monotonic one.
@@ -252,6 +270,10 @@ const ON_THE_WALL: &[(Quirk, &[DeadlineId])] = &[
         ],
     ),
     (Quirk::WallClockTransfers, &[DeadlineId::Transfer]),
+    (
+        Quirk::WallClockTasks,
+        &[DeadlineId::TaskPending, DeadlineId::TaskProcessing],
+    ),
 ];
 
 /// A set of quirks.

@@ -4,6 +4,7 @@
 use crate::Master;
 use crate::due::Due;
 use crate::objects::{Object, Replica, split_off};
+use crate::placement::Strategy;
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{BufferDescriptor, DescriptorVariant, MemoryDescriptor, ReplicaDescriptor};
@@ -43,12 +44,23 @@ impl Master {
 
     /// Drops the finished replicas out of reach; an unfinished one stays. Erases the object if that was all of it.
     pub(crate) fn drop_stale(&mut self, key: &str) {
-        let segments = &self.segments;
-        let Some(object) = self.objects.get_mut(key) else {
+        let Some(object) = self.objects.get(key) else {
             return;
         };
-        let stale = |replica: &Replica| replica.is_complete() && !segments.is_live(replica);
-        let dropped = split_off(&mut object.replicas, stale);
+        let stale = |replica: &Replica| {
+            replica.is_complete() && (!self.segments.is_live(replica) || self.is_on_lost_disk(replica))
+        };
+        let stale: Vec<u64> = object
+            .replicas
+            .iter()
+            .filter(|replica| stale(replica))
+            .map(|replica| replica.id)
+            .collect();
+        let Some(object) = self.objects.get_mut(key).filter(|_| !stale.is_empty()) else {
+            return;
+        };
+        let dropped = split_off(&mut object.replicas, |replica| stale.contains(&replica.id));
+        self.free_all(&dropped);
         if !dropped.is_empty() && !self.objects.get(key).is_some_and(|object| self.is_valid(object)) {
             self.erase(key);
         }
@@ -105,18 +117,22 @@ impl Master {
 
     /// What a client is told of a replica. Mirrors `allocator.cpp:AllocatedBuffer::get_descriptor`.
     pub(crate) fn describe(&self, replica: &Replica) -> ReplicaDescriptor {
-        let endpoint = self
-            .segments
-            .get(replica.mount)
-            .map(|mount| mount.segment.te_endpoint.clone());
+        if let Some(described) = self.describe_on_disk(replica) {
+            return described;
+        }
+        let segment = self.segments.get(replica.mount).map(|mount| &mount.segment);
+        // Upstream says tcp whatever the segment's protocol is, unless it places by its CXL strategy.
+        let (protocol, endpoint) = match self.config.strategy {
+            Strategy::Cxl => ("cxl", segment.map(|segment| segment.name.clone())),
+            _ => ("tcp", segment.map(|segment| segment.te_endpoint.clone())),
+        };
         ReplicaDescriptor {
             id: replica.id,
             descriptor: DescriptorVariant::Memory(MemoryDescriptor {
                 buffer: BufferDescriptor {
                     size: replica.size_bytes,
                     buffer_address: replica.address,
-                    // Upstream says tcp here whatever the segment's protocol is.
-                    protocol: "tcp".to_owned(),
+                    protocol: protocol.to_owned(),
                     transport_endpoint: endpoint.unwrap_or_default(),
                 },
             }),

@@ -1,5 +1,6 @@
 //! The configuration of a master, with upstream's defaults. Mirrors `mooncake-store/src/master.cpp` (flags).
 
+use crate::placement::Strategy;
 use moonquake_clock::{Rules, Span};
 use moonquake_faults::{Guards, Profile, Quirks};
 use std::collections::BTreeMap;
@@ -25,12 +26,24 @@ pub struct MasterConfig {
     pub eviction_high_watermark_ratio: f64,
     /// Whether eviction may take soft-pinned objects when nothing else is left (`allow_evict_soft_pinned_objects`).
     pub allow_evict_soft_pinned_objects: bool,
-    /// Whether a write prefers its own machine (`allocation_strategy` = `local_first`).
-    pub local_first: bool,
+    /// How a write finds its segments (`allocation_strategy`).
+    pub strategy: Strategy,
     /// Told to clients and otherwise without effect (`enable_disk_eviction`).
     pub enable_disk_eviction: bool,
     /// Told to clients and otherwise without effect (`quota_bytes`).
     pub quota_bytes: u64,
+    /// Finished tasks that are remembered (`max_total_finished_tasks`).
+    pub max_total_finished_tasks: u32,
+    /// Tasks that may wait to be fetched (`max_total_pending_tasks`).
+    pub max_total_pending_tasks: u32,
+    /// Tasks that may be fetched and not finished (`max_total_processing_tasks`).
+    pub max_total_processing_tasks: u32,
+    /// A task that waits for longer has failed; zero for never (`pending_task_timeout_sec`).
+    pub pending_task_timeout: Span,
+    /// A fetched task that is not reported on for longer has failed; zero for never (`processing_task_timeout_sec`).
+    pub processing_task_timeout: Span,
+    /// How often an executor may try again, told with each task (`max_retry_attempts`).
+    pub max_retry_attempts: u32,
     /// Seed of every placement: what the preload gives to `std::random_device` in the real process.
     pub placement_seed: u64,
     /// The behaviours of upstream that are on.
@@ -53,9 +66,15 @@ impl Default for MasterConfig {
             eviction_ratio: 0.05,
             eviction_high_watermark_ratio: 0.90,
             allow_evict_soft_pinned_objects: true,
-            local_first: false,
+            strategy: Strategy::Random,
             enable_disk_eviction: true,
             quota_bytes: 0,
+            max_total_finished_tasks: 10_000,
+            max_total_pending_tasks: 10_000,
+            max_total_processing_tasks: 10_000,
+            pending_task_timeout: Span::from_secs(300),
+            processing_task_timeout: Span::from_secs(300),
+            max_retry_attempts: 10,
             placement_seed: 0,
             quirks: Profile::Upstream.quirks(),
             rules: Rules::default(),

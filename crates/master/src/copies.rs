@@ -3,7 +3,7 @@
 
 use crate::Master;
 use crate::objects::{Object, Replica, split_off};
-use crate::placement::Placement;
+use crate::placement::{Placement, Strategy};
 use moonquake_clock::{Clocks, DeadlineId};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
@@ -158,6 +158,10 @@ impl Master {
     }
 
     fn allocate_on(&mut self, now: Clocks, name: &str, size_bytes: u64) -> Result<Replica, ErrorCode> {
+        if self.config.strategy == Strategy::Cxl {
+            // That strategy places nothing on a name alone.
+            return Err(ErrorCode::NoAvailableHandle);
+        }
         if self.segments.mounts_of_name(name).is_empty() {
             return Err(ErrorCode::SegmentNotFound);
         }
@@ -166,6 +170,7 @@ impl Master {
             dice: &mut self.dice,
             rules: &self.config.rules,
             now,
+            strategy: self.config.strategy,
         };
         let (mount, allocation) = placement
             .allocate_from(name, size_bytes)

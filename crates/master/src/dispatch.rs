@@ -8,15 +8,8 @@ use crate::refuse;
 use crate::writes::Write;
 use moonquake_clock::{Clocks, Span};
 use moonquake_protocol::{
-    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Rpc, TaskStatus, Uuid,
+    ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Uuid,
 };
-
-/// The methods that this master does not implement; each answers INTERNAL_ERROR.
-pub const UNSUPPORTED: &[Rpc] = &[
-    Rpc::NotifyOffloadSuccess,
-    Rpc::CreateCopyTask,
-    Rpc::CreateMoveTask,
-];
 
 /// The version that the pinned release tells its clients.
 const VERSION: &str = "2.0.0";
@@ -34,7 +27,8 @@ impl Master {
             .or_else(|| self.dispatch_reads(now, request))
             .or_else(|| self.dispatch_segments(now, request))
             .or_else(|| self.dispatch_copies(now, request))
-            .or_else(|| self.dispatch_optional(request))
+            .or_else(|| self.dispatch_tasks(now, request))
+            .or_else(|| self.dispatch_optional(now, request))
             .unwrap_or_else(|| refuse(request, ErrorCode::InternalError))
     }
 
@@ -330,7 +324,7 @@ impl Master {
     }
 
     /// The methods of subsystems that are off: what a master without them answers.
-    fn dispatch_optional(&mut self, request: &Request) -> Option<Response> {
+    fn dispatch_optional(&mut self, now: Clocks, request: &Request) -> Option<Response> {
         use ErrorCode::{SegmentNotFound, UnableOffload, UnavailableInCurrentMode};
         Some(match request {
             Request::MountNoFSegment { .. }
@@ -343,10 +337,14 @@ impl Master {
             }
             Request::OffloadObjectHeartbeat { .. }
             | Request::ReportSsdCapacity { .. }
-            | Request::PromotionObjectHeartbeat { .. } => refuse(request, SegmentNotFound),
-            Request::PollRemoveAll { .. } => Response::PollRemoveAll(Ok(false)),
-            Request::NotifyOffloadSuccess { tasks, metadatas, .. } if tasks.len() != metadatas.len() => {
-                refuse(request, ErrorCode::InvalidParams)
+            | Request::PromotionObjectHeartbeat { .. }
+            | Request::PollRemoveAll { .. } => refuse(request, SegmentNotFound),
+            Request::NotifyOffloadSuccess {
+                client_id,
+                tasks,
+                metadatas,
+            } => {
+                Response::NotifyOffloadSuccess(self.notify_offload_success(now, *client_id, tasks, metadatas))
             }
             Request::PromotionAllocStart { key, .. } | Request::NotifyPromotionSuccess { key, .. } => {
                 let present = self.open(key).is_some();
@@ -364,38 +362,21 @@ impl Master {
                 Response::NotifyPromotionFailure(present.ok_or(ErrorCode::ObjectNotFound))
             }
             Request::EvictDiskReplica {
-                key, replica_type, ..
-            } => Response::EvictDiskReplica(self.evict_disk_replica(key, *replica_type)),
+                client_id,
+                key,
+                replica_type,
+                ..
+            } => Response::EvictDiskReplica(self.evict_disk_replica(*client_id, key, *replica_type)),
             Request::BatchEvictDiskReplica {
-                keys, replica_type, ..
+                client_id,
+                keys,
+                replica_type,
+                ..
             } => {
-                let evict = |key: &String| self.evict_disk_replica(key, *replica_type);
+                let evict = |key: &String| self.evict_disk_replica(*client_id, key, *replica_type);
                 Response::BatchEvictDiskReplica(keys.iter().map(evict).collect())
-            }
-            // No task can be created here, so none is there to be fetched or found.
-            Request::FetchTasks { .. } => Response::FetchTasks(Ok(Vec::new())),
-            Request::QueryTask { .. } => refuse(request, ErrorCode::TaskNotFound),
-            Request::MarkTaskToComplete { request: report, .. } => {
-                let ended = matches!(report.status, TaskStatus::Failed | TaskStatus::Success);
-                refuse(
-                    request,
-                    if ended {
-                        ErrorCode::TaskNotFound
-                    } else {
-                        ErrorCode::InvalidParams
-                    },
-                )
             }
             _ => return None,
         })
-    }
-
-    /// There is no replica on a disk here, so there is never one to drop.
-    fn evict_disk_replica(&mut self, key: &str, replica_type: ReplicaType) -> Result<(), ErrorCode> {
-        self.open(key).ok_or(ErrorCode::ObjectNotFound)?;
-        match replica_type {
-            ReplicaType::Disk | ReplicaType::LocalDisk => Ok(()),
-            _ => Err(ErrorCode::InvalidParams),
-        }
     }
 }

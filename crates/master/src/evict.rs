@@ -255,7 +255,10 @@ impl Master {
             return false;
         };
         let evictable = |replica: &Replica| {
-            replica.is_complete() && !is_copied(replica, guards) && segments.is_live(replica)
+            replica.is_complete()
+                && !is_copied(replica, guards)
+                && segments.is_live(replica)
+                && !replica.is_on_disk()
         };
         let evicted = split_off(&mut object.replicas, evictable);
         self.free_all(&evicted);
@@ -267,10 +270,10 @@ impl Master {
 
     /// Whether a replica of the object may go: readable, and nobody copies from it.
     fn has_evictable(&self, object: &Object) -> bool {
-        object
-            .replicas
-            .iter()
-            .any(|replica| self.is_readable(replica) && !is_copied(replica, &self.config.guards))
+        object.replicas.iter().any(|replica| {
+            let idle = !is_copied(replica, &self.config.guards);
+            self.is_readable(replica) && idle && !replica.is_on_disk()
+        })
     }
 
     /// Whether a reader may still trust the object.

@@ -1,6 +1,6 @@
 //! The master's flags by upstream's names. Mirrors `master.cpp`.
 
-use crate::{ConfigError, MasterConfig};
+use crate::{ConfigError, MasterConfig, Strategy};
 use moonquake_clock::Span;
 
 /// What a flag sets, and how its value is written.
@@ -16,6 +16,8 @@ enum Setter {
     Switch(fn(&mut MasterConfig, bool)),
     /// A whole number.
     Number(fn(&mut MasterConfig, u64)),
+    /// A whole number below 2^32.
+    Count(fn(&mut MasterConfig, u32)),
     /// One of some words; the index of the word is handed on.
     Word(&'static [&'static str], fn(&mut MasterConfig, usize)),
 }
@@ -61,8 +63,8 @@ const SUPPORTED: &[(&str, Setter)] = &[
     ("memory_allocator", Setter::Word(&["offset"], |_, _| {})),
     (
         "allocation_strategy",
-        Setter::Word(&["random", "local_first"], |config, word| {
-            config.local_first = word == 1
+        Setter::Word(&Strategy::WORDS, |config, word| {
+            config.strategy = Strategy::ALL[word];
         }),
     ),
     (
@@ -72,6 +74,30 @@ const SUPPORTED: &[(&str, Setter)] = &[
     (
         "quota_bytes",
         Setter::Number(|config, bytes| config.quota_bytes = bytes),
+    ),
+    (
+        "max_total_finished_tasks",
+        Setter::Count(|config, count| config.max_total_finished_tasks = count),
+    ),
+    (
+        "max_total_pending_tasks",
+        Setter::Count(|config, count| config.max_total_pending_tasks = count),
+    ),
+    (
+        "max_total_processing_tasks",
+        Setter::Count(|config, count| config.max_total_processing_tasks = count),
+    ),
+    (
+        "pending_task_timeout_sec",
+        Setter::Seconds(|config, span| config.pending_task_timeout = span),
+    ),
+    (
+        "processing_task_timeout_sec",
+        Setter::Seconds(|config, span| config.processing_task_timeout = span),
+    ),
+    (
+        "max_retry_attempts",
+        Setter::Count(|config, count| config.max_retry_attempts = count),
     ),
 ];
 
@@ -88,9 +114,7 @@ const UNSUPPORTED: &[&str] = &[
     "tenant_quota_connector_type", "tenant_quota_connector_uri", "enable_offload", "offload_on_evict",
     "offload_force_evict", "offloading_queue_limit", "offload_cap_ratio", "promotion_on_hit",
     "promotion_admission_threshold", "promotion_queue_limit", "promotion_max_per_heartbeat",
-    "dynamic_replication_mode", "enable_kv_events", "kv_events_queue_capacity", "max_total_finished_tasks",
-    "max_total_pending_tasks", "max_total_processing_tasks", "pending_task_timeout_sec", "processing_task_timeout_sec",
-    "max_retry_attempts", "enable_cxl", "cxl_path", "cxl_size", "nof_heartbeat_interval_sec",
+    "dynamic_replication_mode", "enable_kv_events", "kv_events_queue_capacity", "enable_cxl", "cxl_path", "cxl_size", "nof_heartbeat_interval_sec",
     "nof_heartbeat_probe_timeout_ms", "nof_heartbeat_failures_threshold",
 ];
 
@@ -141,6 +165,13 @@ impl MasterConfig {
                 set(
                     self,
                     parse_number(value).ok_or_else(|| bad("a whole number".into()))?,
+                );
+            }
+            Setter::Count(set) => {
+                let count = parse_number(value).and_then(|count| u32::try_from(count).ok());
+                set(
+                    self,
+                    count.ok_or_else(|| bad("a whole number below 2^32".into()))?,
                 );
             }
             Setter::Word(words, set) => {
@@ -203,6 +234,12 @@ mod tests {
             ("allocation_strategy", "local_first"),
             ("enable_disk_eviction", "false"),
             ("quota_bytes", "9"),
+            ("max_total_finished_tasks", "10"),
+            ("max_total_pending_tasks", "11"),
+            ("max_total_processing_tasks", "12"),
+            ("pending_task_timeout_sec", "13"),
+            ("processing_task_timeout_sec", "0"),
+            ("max_retry_attempts", "4294967295"),
         ] {
             config.apply_flag(name, value).unwrap();
         }
@@ -216,9 +253,15 @@ mod tests {
             eviction_ratio: 0.25,
             eviction_high_watermark_ratio: 1.0,
             allow_evict_soft_pinned_objects: false,
-            local_first: true,
+            strategy: Strategy::LocalFirst,
             enable_disk_eviction: false,
             quota_bytes: 9,
+            max_total_finished_tasks: 10,
+            max_total_pending_tasks: 11,
+            max_total_processing_tasks: 12,
+            pending_task_timeout: Span::from_secs(13),
+            processing_task_timeout: Span::ZERO,
+            max_retry_attempts: u32::MAX,
             ..MasterConfig::default()
         };
         assert_eq!(config, expected);
@@ -242,6 +285,7 @@ mod tests {
             ("default_kv_lease_ttl", "5 s"),
             ("default_kv_lease_ttl", "1ns"),
             ("memory_allocator", "cachelib"),
+            ("max_retry_attempts", "4294967296"),
             ("allow_evict_soft_pinned_objects", "yes"),
         ] {
             assert!(

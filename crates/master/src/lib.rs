@@ -6,8 +6,9 @@
 //!
 //! # Limits
 //!
-//! - The methods of [`UNSUPPORTED`] answer INTERNAL_ERROR, and so does a pattern with a back reference.
-//! - Of the strategies there are `random` and `local_first`; of the replica kinds, those in memory.
+//! - Of the replica kinds there are those in memory and, where a client reports one, those on a client's own disk.
+//! - Where upstream's handler throws because 2^32 or more replicas are asked for, the answer is INTERNAL_ERROR, in a batch for each key.
+//! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
 //! - Upstream walks some tables in the order of hashes of ids: which of several clients that expire in one round goes
 //!   first, and in which order BatchQueryIp names hosts. Here both are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
@@ -20,10 +21,13 @@ mod clients;
 mod closing;
 mod config;
 mod copies;
+mod disks;
 mod dispatch;
+mod drain;
 mod due;
 mod evict;
 mod flags;
+mod ids;
 mod leases;
 mod mounting;
 mod objects;
@@ -38,6 +42,7 @@ mod removal;
 mod segments;
 mod select;
 mod sweep;
+mod tasks;
 mod tenants;
 mod upserts;
 mod view;
@@ -47,13 +52,17 @@ mod writes;
 mod tests;
 
 pub use config::{ConfigError, MasterConfig};
-pub use dispatch::UNSUPPORTED;
+pub use drain::{DrainJob, DrainRequest, JobStatus};
+pub use placement::Strategy;
 pub use refuse::refuse;
 pub use view::{Place, View};
 
 use clients::Clients;
 use closing::Departures;
 use copies::CopyTask;
+use disks::Disks;
+use drain::DrainJobs;
+use ids::Ids;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Request, Response};
@@ -63,6 +72,7 @@ use placement::Dice;
 use quarantine::Quarantined;
 use segments::Segments;
 use std::collections::{BTreeMap, BTreeSet};
+use tasks::Tasks;
 
 /// The master.
 #[derive(Clone, Debug)]
@@ -73,6 +83,9 @@ pub struct Master {
     segments: Segments,
     clients: Clients,
     copies: BTreeMap<String, CopyTask>,
+    tasks: Tasks,
+    drains: DrainJobs,
+    disks: Disks,
     quarantined: Vec<Quarantined>,
     graceful: Vec<GracefulUnmount>,
     departures: Departures,
@@ -80,6 +93,7 @@ pub struct Master {
     dice: Dice,
     /// The engine of the eviction thread.
     eviction_dice: Dice,
+    ids: Ids,
     last_replica: u64,
     /// When the last round swept.
     last_sweep: Clocks,
@@ -104,12 +118,16 @@ impl Master {
         Ok(Master {
             dice: Dice::of_requests(config.placement_seed),
             eviction_dice: Dice::of_eviction(config.placement_seed),
+            ids: Ids::of_seed(config.placement_seed),
             config,
             started: now,
             objects: Objects::default(),
             segments: Segments::default(),
             clients: Clients::default(),
             copies: BTreeMap::new(),
+            tasks: Tasks::default(),
+            drains: DrainJobs::default(),
+            disks: Disks::new(),
             quarantined: Vec::new(),
             graceful: Vec::new(),
             departures: Departures::default(),
@@ -141,14 +159,17 @@ impl Master {
         response
     }
 
-    /// Exactly one round of a background thread. There are no drain jobs, so job dispatch has nothing to do.
+    /// Exactly one round of a background thread.
     pub fn tick(&mut self, now: Clocks, thread: Thread) {
         self.run_graceful_timer(now);
         match thread {
             Thread::Eviction => self.eviction_round(now),
             Thread::ClientMonitor => self.monitor_clients(now),
-            Thread::TaskCleanup => self.end_soft_pins(now),
-            Thread::JobDispatch => {}
+            Thread::TaskCleanup => {
+                self.clean_up_tasks(now);
+                self.end_soft_pins(now);
+            }
+            Thread::JobDispatch => self.dispatch_jobs(now),
         }
         self.objects.drop_empty_shards();
     }

@@ -113,7 +113,7 @@ impl Master {
         for replica in object
             .replicas
             .iter_mut()
-            .filter(|replica| meant && replica.is_processing())
+            .filter(|replica| meant && replica.is_processing() && !replica.is_on_disk())
         {
             let pending = object.pending_pin.as_ref();
             finished_own |= pending.is_some_and(|pending| pending.replicas.contains(&replica.id));
@@ -155,13 +155,15 @@ impl Master {
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica));
+            .filter(|replica| object.is_of_write(replica) && !replica.is_on_disk());
         let closed = !object.writing || (meant && !own.all(Replica::is_processing));
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
-        let revoked = split_off(&mut object.replicas, |replica| meant && replica.is_processing());
+        let revoked = split_off(&mut object.replicas, |replica| {
+            meant && replica.is_processing() && !replica.is_on_disk()
+        });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);
         } else {

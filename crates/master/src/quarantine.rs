@@ -64,6 +64,9 @@ impl Master {
     /// Frees replicas in their order.
     pub(crate) fn free_all(&mut self, replicas: &[Replica]) {
         for replica in replicas {
+            if replica.is_on_disk() {
+                self.disks.remove(&replica.id);
+            }
             self.segments.free(replica);
         }
     }

@@ -16,8 +16,6 @@ pub(crate) type Found = BTreeMap<String, Vec<ReplicaDescriptor>>;
 pub(crate) fn refusal(error: PatternError) -> ErrorCode {
     match error {
         PatternError::Invalid => ErrorCode::InvalidParams,
-        // Upstream can do it; see the limits of this master in the documentation of the crate.
-        PatternError::BackReference => ErrorCode::InternalError,
     }
 }
 

@@ -3,7 +3,9 @@
 
 use crate::allocator::OffsetAllocator;
 use crate::due::Due;
+use crate::ids::hash_of_id;
 use crate::objects::Replica;
+use crate::objects::order::HashOrder;
 use moonquake_protocol::{ErrorCode, Segment, SegmentStatus, Uuid};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +13,19 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MountId(u64);
 
+impl MountId {
+    /// No mount: what is there is on a client's disk.
+    pub(crate) const DISK: MountId = MountId(0);
+    /// A mount that has never been.
+    pub(crate) const GONE: MountId = MountId(u64::MAX);
+}
+
 /// A mounted segment.
 #[derive(Clone, Debug)]
 pub(crate) struct Mount {
     /// What the client said.
     pub(crate) segment: Segment,
-    /// OK or GRACEFULLY_UNMOUNTING; a mount that is unmounting is gone within one call.
+    /// Never UNMOUNTING: such a mount is gone within one call.
     pub(crate) status: SegmentStatus,
     /// Its memory.
     pub(crate) allocator: OffsetAllocator,
@@ -30,6 +39,8 @@ pub(crate) struct Segments {
     last_mount: u64,
     mounts: BTreeMap<MountId, Mount>,
     by_id: BTreeMap<Uuid, MountId>,
+    /// The mounted ids in the order in which upstream's table is walked.
+    order: HashOrder<Uuid>,
     /// The allocatable names in the order that placement counts them.
     names: Vec<String>,
     allocatable: BTreeMap<String, Vec<MountId>>,
@@ -65,6 +76,7 @@ impl Segments {
         self.make_allocatable(id, segment);
         self.by_client.entry(client).or_default().push(segment.id);
         self.by_id.insert(segment.id, id);
+        self.order.insert(hash_of_id(segment.id), segment.id);
         self.latest.insert(segment.name.clone(), (segment.id, client));
         self.mounts.insert(
             id,
@@ -82,6 +94,7 @@ impl Segments {
     /// upstream takes from the caller. Mirrors `segment.cpp:PrepareUnmountSegment` and `CommitUnmountSegment`.
     pub(crate) fn unmount(&mut self, segment_id: Uuid, client: Uuid) -> Option<Mount> {
         let id = self.by_id.remove(&segment_id)?;
+        self.order.remove(hash_of_id(segment_id), &segment_id);
         let mount = self.mounts.remove(&id)?;
         self.make_unallocatable(id, &mount.segment);
         if let Some(ids) = self.by_client.get_mut(&client) {
@@ -111,12 +124,50 @@ impl Segments {
         let Some(mount) = self.mounts.get_mut(&id) else {
             return Ok(());
         };
-        if mount.status == SegmentStatus::Ok {
-            mount.status = SegmentStatus::GracefullyUnmounting;
-            let segment = mount.segment.clone();
-            self.make_unallocatable(id, &segment);
+        match mount.status {
+            SegmentStatus::GracefullyUnmounting => Ok(()),
+            SegmentStatus::Ok | SegmentStatus::Draining => {
+                mount.status = SegmentStatus::GracefullyUnmounting;
+                let segment = mount.segment.clone();
+                self.make_unallocatable(id, &segment);
+                Ok(())
+            }
+            _ => Err(ErrorCode::UnavailableInCurrentStatus),
+        }
+    }
+
+    /// Changes the status of the latest mount of a name; OK alone is allocatable. Mirrors
+    /// `segment.cpp:SetSegmentStatusByName`.
+    pub(crate) fn set_status(&mut self, name: &str, status: SegmentStatus) -> Result<(), ErrorCode> {
+        let found = self.latest_of_name(name).and_then(|(id, _)| self.mount_of(id));
+        let id = found.ok_or(ErrorCode::SegmentNotFound)?;
+        let mount = self.mounts.get_mut(&id).ok_or(ErrorCode::SegmentNotFound)?;
+        let was = std::mem::replace(&mut mount.status, status);
+        let segment = mount.segment.clone();
+        match (was == SegmentStatus::Ok, status == SegmentStatus::Ok) {
+            (true, false) => self.make_unallocatable(id, &segment),
+            (false, true) => self.make_allocatable(id, &segment),
+            _ => {}
         }
         Ok(())
+    }
+
+    /// The names of the mounts that are OK, each as often as it is mounted, in upstream's order.
+    pub(crate) fn ok_names(&self) -> impl Iterator<Item = &str> {
+        let mounts = self.order.iter().filter_map(|id| self.by_segment(*id));
+        mounts
+            .filter(|mount| mount.status == SegmentStatus::Ok)
+            .map(|mount| mount.segment.name.as_str())
+    }
+
+    /// The used share of an allocatable name, of all its mounts together. Mirrors `segment.cpp:QuerySegments`.
+    pub(crate) fn used_share(&self, name: &str) -> Option<f64> {
+        let (mut used, mut capacity) = (0_u64, 0_u64);
+        for mount in self.mounts_of_name(name).iter().filter_map(|id| self.get(*id)) {
+            used += mount.allocator.requested_bytes();
+            capacity = capacity.wrapping_add(mount.segment.size);
+        }
+        (capacity != 0).then(|| used as f64 / capacity as f64)
     }
 
     fn make_allocatable(&mut self, id: MountId, segment: &Segment) {
@@ -204,9 +255,9 @@ impl Segments {
         self.mounts.iter()
     }
 
-    /// Whether the memory of a replica is still there.
+    /// Whether the memory of a replica is still there. A disk is taken to be; see [`crate::disks`].
     pub(crate) fn is_live(&self, replica: &Replica) -> bool {
-        self.mounts.contains_key(&replica.mount)
+        replica.is_on_disk() || self.mounts.contains_key(&replica.mount)
     }
 
     /// Gives the memory of a replica back; does nothing if the mount is gone.

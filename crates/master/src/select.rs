@@ -1,5 +1,5 @@
-//! `std::nth_element` of the GNU C++ library: an eviction round visits its candidates in the order that this leaves
-//! behind, and the order of frees decides later addresses.
+//! `std::nth_element` and `std::sort` of the GNU C++ library. An eviction round visits its candidates in the order that the
+//! one leaves behind, and the order of frees decides later addresses; the other ranks segments, and says which of equals is first.
 
 /// Moves the element of rank `nth` to its place, none larger before it and none smaller behind it. Ranks may tie.
 pub(crate) fn nth_element<T: Clone>(items: &mut [T], nth: usize, rank: impl Fn(&T) -> u64) {
@@ -24,6 +24,23 @@ pub(crate) fn nth_element<T: Clone>(items: &mut [T], nth: usize, rank: impl Fn(&
     }
     // Three elements at most: the library inserts each into its place, ties stay as they are.
     items[first..last].sort_by_key(&rank);
+}
+
+/// Longest stretch that is not divided any more.
+const SORT_UNDIVIDED: usize = 16;
+
+/// Sorts by rank, equals in the order in which the library leaves them.
+pub(crate) fn sort_by_rank<T: Clone>(items: &mut [T], rank: impl Fn(&T) -> u64) {
+    let mut open = vec![(0, items.len())];
+    while let Some((first, mut last)) = open.pop() {
+        while last - first > SORT_UNDIVIDED {
+            let cut = partition(items, first, last, &rank);
+            open.push((cut, last));
+            last = cut;
+        }
+    }
+    // What is left is inserted element by element, and equals stay as they are.
+    items.sort_by_key(rank);
 }
 
 /// Puts the median of three elements in front and splits the rest around it; where the second part begins.

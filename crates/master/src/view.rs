@@ -1,6 +1,7 @@
 //! What an observer without side effects sees. Mirrors the admin endpoints of `master_admin_server.cpp`.
 
 use crate::Master;
+use crate::objects::Replica;
 use crate::tenants::split;
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub struct View {
     pub allocated_bytes: u64,
     /// Bytes of all mounted segments.
     pub capacity_bytes: u64,
-    /// The readable keys, each with its tenant if that is not the default one, and their replicas in the master's order.
+    /// The readable keys, each with its tenant if that is not the default one, and their replicas in memory in the master's order.
     pub keys: BTreeMap<(Option<String>, String), Vec<Place>>,
     /// The mounted segments by name with their bytes; segments that share a name are added up.
     pub segments: BTreeMap<String, u64>,
@@ -44,6 +45,7 @@ impl Master {
         }
         for (key, object) in self.objects.iter() {
             let readable = object.replicas.iter().filter(|replica| self.is_readable(replica));
+            let on_disk = readable.clone().any(Replica::is_on_disk);
             let places: Vec<Place> = readable
                 .filter_map(|replica| {
                     Some(Place {
@@ -53,7 +55,7 @@ impl Master {
                     })
                 })
                 .collect();
-            if !places.is_empty() {
+            if on_disk || !places.is_empty() {
                 let (tenant, key) = split(key);
                 view.keys
                     .insert((tenant.map(str::to_owned), key.to_owned()), places);

@@ -2,7 +2,7 @@
 //! `master_service.cpp:ResolveSoftPinRequest`, `GetGroupIdForKey` and `AllocateAndInsertMetadata`.
 
 use crate::objects::{Object, PendingPin, Replica};
-use crate::placement::{Placement, Wish, host_order};
+use crate::placement::{Placement, Strategy, Wish, host_order};
 use crate::{Master, MasterConfig};
 use moonquake_clock::Clocks;
 use moonquake_faults::Guard;
@@ -38,6 +38,13 @@ pub(crate) struct PinRequest {
     action: SoftPinAction,
     ttl_ms: u64,
 }
+
+/// Upstream makes room for as many replicas as are asked for, before it looks at how many segments there are. From here on the
+/// memory of no usual server suffices, and its handler ends with an exception.
+const REPLICAS_BEYOND_MEMORY: u64 = 1 << 32;
+
+/// Where upstream maps a CXL device. Mirrors `types.h:DEFAULT_CXL_BASE`.
+const CXL_BASE: u64 = 0x1_0000_0000;
 
 /// What a new object is made of, beside its write.
 #[derive(Debug)]
@@ -118,7 +125,9 @@ impl Master {
             vec![config.preferred_segment.clone()]
         };
         let mut by_host = Vec::new();
-        if (config.prefer_alloc_in_same_node || self.config.local_first) && config.replica_num == 1 {
+        if (config.prefer_alloc_in_same_node || self.config.strategy == Strategy::LocalFirst)
+            && config.replica_num == 1
+        {
             let remembered = self.clients.host(write.client);
             let host = if config.host_id.is_empty() {
                 remembered
@@ -151,9 +160,14 @@ impl Master {
             dice: &mut self.dice,
             rules: &self.config.rules,
             now,
+            strategy: self.config.strategy,
         };
-        let enough_names = placement.open_names().len() as u64 >= wish.replicas;
-        let places = placement.place(&wish);
+        let names = placement.open_names().len() as u64;
+        if names > 0 && wish.replicas >= REPLICAS_BEYOND_MEMORY {
+            return Err(ErrorCode::InternalError);
+        }
+        let enough_names = names >= wish.replicas;
+        let places = placement.place(&wish)?;
         let fewer = (places.len() as u64) < wish.replicas;
         self.need_eviction |= fewer && !self.guarded(Guard::EvictionOnlyWhereItHelps);
         if places.is_empty() {
@@ -214,13 +228,19 @@ impl Master {
         size_bytes: u64,
     ) -> Replica {
         let base = self.segments.get(mount).map_or(0, |mount| mount.segment.base);
+        // What is placed by the CXL strategy is told relative to the place at which the device would be mapped.
+        let shift = if self.config.strategy == Strategy::Cxl {
+            CXL_BASE
+        } else {
+            0
+        };
         Replica {
             id: self.new_replica_id(),
             status: ReplicaStatus::Processing,
             readers: 0,
             mount,
             allocation,
-            address: base.wrapping_add(allocation.offset),
+            address: base.wrapping_add(allocation.offset).wrapping_sub(shift),
             size_bytes,
         }
     }

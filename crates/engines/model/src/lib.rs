@@ -7,7 +7,7 @@ mod ports;
 
 use moonquake_evidence::Evidence;
 use moonquake_master::MasterConfig;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions, Verb};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
 use ports::ModelPorts;
 
 /// The engine `model`.
@@ -36,18 +36,6 @@ pub fn master_config(plan: &Plan, options: &RunOptions) -> Result<MasterConfig, 
         .map_err(|error| EngineError::Unsupported(error.to_string()))
 }
 
-/// The first step that asks for what the Rust master does not keep: offloaded objects and tasks.
-fn unkept(plan: &Plan) -> Option<String> {
-    plan.steps.iter().find_map(|step| match step.operation()?.verb {
-        Verb::Rpc(rpc) if moonquake_master::UNSUPPORTED.contains(&rpc) => Some(format!(
-            "no words for {} (step {}): the Rust master keeps neither tasks nor offloaded objects; engine master does",
-            rpc.verb(),
-            step.index + 1
-        )),
-        _ => None,
-    })
-}
-
 impl Engine for ModelEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Model
@@ -55,7 +43,7 @@ impl Engine for ModelEngine {
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
         let options = RunOptions::new(moonquake_faults::Profile::Upstream);
-        let words = moonquake_stage::unsupported(plan).or_else(|| unkept(plan));
+        let words = moonquake_stage::unsupported(plan);
         words.or_else(|| match master_config(plan, &options) {
             Err(EngineError::Unsupported(why)) => Some(why),
             _ => None,

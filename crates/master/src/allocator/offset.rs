@@ -6,7 +6,7 @@ use super::bins::{BINS, MAX_UNITS, bin_down, bin_up, bin_value};
 const NONE: u32 = u32::MAX;
 
 /// A range that was handed out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allocation {
     /// First byte, relative to the base of the segment.
     pub(crate) offset: u64,

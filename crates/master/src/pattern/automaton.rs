@@ -1,14 +1,15 @@
 //! From the parts of a pattern to an automaton that searches keys.
 
 use super::PatternError;
-use super::parse::{MAX_STATES, Part, parse};
+use super::backtrack::Search;
+use super::parse::{Counts, MAX_STATES, Part, parse};
 use super::set::{ByteSet, is_word};
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     /// Takes a byte of the set, then goes on with the next step.
     One(ByteSet),
-    /// Goes on with either.
+    /// Goes on with either, with the first first where it matters.
     Split(usize, usize),
     Jump(usize),
     Begin,
@@ -19,26 +20,81 @@ enum Step {
         wanted: bool,
         after: usize,
     },
+    /// A group begins.
+    Open(usize),
+    /// A group ends.
+    Close(usize),
+    /// A round of the loop of that number begins.
+    Round(usize),
+    /// Takes what a group took last.
+    Back(usize),
     Match,
 }
 
+/// Most steps, those included that the library has not.
+const MAX_STEPS: usize = 4 * MAX_STATES;
+
 /// A pattern that is ready to search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pattern {
     steps: Vec<Step>,
+    states: usize,
+    /// How many groups there are; only counted where something refers back.
+    groups: usize,
+    loops: usize,
+    refers_back: bool,
+}
+
+/// Where the steps are run.
+#[derive(Clone, Copy)]
+struct Look {
+    /// At this place of the key, and from there on at every one unless it is anchored.
+    from: usize,
+    /// What the steps take for the begin of the key.
+    begin: usize,
+    anchored: bool,
+    /// Whether a look-ahead begins anew where it looks from, as if nothing were before. In the library it does so as long as
+    /// the search has not left the begin of the key.
+    anew: bool,
+}
+
+impl Look {
+    fn ahead(self, at: usize) -> Look {
+        Look {
+            from: at,
+            begin: if self.anew { at } else { 0 },
+            anchored: true,
+            ..self
+        }
+    }
+}
+
+fn refers_back(part: &Part) -> bool {
+    match part {
+        Part::Back(_) => true,
+        Part::Sequence(parts) | Part::Either(parts) => parts.iter().any(refers_back),
+        Part::Repeat(part, _) | Part::Group(part, _) | Part::Ahead(part, _) => refers_back(part),
+        Part::One(_) | Part::Begin | Part::End | Part::Boundary(_) => false,
+    }
 }
 
 impl Pattern {
     /// Reads a pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, PatternError> {
-        let mut pattern = Pattern { steps: Vec::new() };
-        pattern.compile(&parse(text)?)?;
+        let part = parse(text)?;
+        let mut pattern = Pattern {
+            refers_back: refers_back(&part),
+            ..Pattern::default()
+        };
+        pattern.compile(&part)?;
         pattern.push(Step::Match)?;
         Ok(pattern)
     }
 
     fn push(&mut self, step: Step) -> Result<usize, PatternError> {
-        if self.steps.len() >= MAX_STATES {
+        // The library has no jumps; they are bounded all the same, since nothing can be repeated very often.
+        self.states += usize::from(!matches!(step, Step::Jump(_)));
+        if self.states > MAX_STATES || self.steps.len() >= MAX_STEPS {
             return Err(PatternError::Invalid);
         }
         self.steps.push(step);
@@ -69,7 +125,19 @@ impl Pattern {
                     .into_iter()
                     .for_each(|exit| self.steps[exit] = Step::Jump(end));
             }
-            Part::Repeat(part, least, most) => self.compile_repeat(part, *least, *most)?,
+            Part::Repeat(part, counts) => self.compile_repeat(part, *counts)?,
+            Part::Group(part, group) if self.refers_back => {
+                self.groups = self.groups.max(*group + 1);
+                self.push(Step::Open(*group))?;
+                self.compile(part)?;
+                self.push(Step::Close(*group))?;
+            }
+            Part::Group(part, _) => self.compile(part)?,
+            Part::Back(group) => {
+                // The group itself may be in a part that is repeated not at all.
+                self.groups = self.groups.max(*group + 1);
+                self.push(Step::Back(*group))?;
+            }
             Part::Ahead(part, wanted) => {
                 let ahead = self.push(Step::Match)?;
                 self.compile(part)?;
@@ -84,39 +152,67 @@ impl Pattern {
         Ok(())
     }
 
-    fn compile_repeat(&mut self, part: &Part, least: usize, most: Option<usize>) -> Result<(), PatternError> {
-        for _ in 0..least {
+    fn compile_repeat(&mut self, part: &Part, counts: Counts) -> Result<(), PatternError> {
+        for _ in 0..counts.least {
             // A step for each repetition, so that repeating nothing is bounded too.
             let next = self.steps.len() + 1;
             self.push(Step::Jump(next))?;
             self.compile(part)?;
         }
-        let Some(most) = most else {
+        let once_or_on = |once: usize, on: usize| {
+            if counts.lazy {
+                Step::Split(on, once)
+            } else {
+                Step::Split(once, on)
+            }
+        };
+        let Some(most) = counts.most else {
             let split = self.push(Step::Split(0, 0))?;
+            if self.refers_back {
+                self.push(Step::Round(self.loops))?;
+                self.loops += 1;
+            }
             self.compile(part)?;
             self.push(Step::Jump(split))?;
-            self.steps[split] = Step::Split(split + 1, self.steps.len());
+            self.steps[split] = once_or_on(split + 1, self.steps.len());
             return Ok(());
         };
         let mut splits = Vec::new();
-        for _ in least..most {
+        for _ in counts.least..most {
             splits.push(self.push(Step::Split(0, 0))?);
             self.compile(part)?;
         }
         let end = self.steps.len();
         splits
             .into_iter()
-            .for_each(|split| self.steps[split] = Step::Split(split + 1, end));
+            .for_each(|split| self.steps[split] = once_or_on(split + 1, end));
         Ok(())
     }
 
     /// Whether the pattern is found anywhere in the key.
     pub(crate) fn is_in(&self, key: &str) -> bool {
-        self.run(key.as_bytes(), 0, 0, false)
+        let key = key.as_bytes();
+        if self.refers_back {
+            Search::new(&self.steps, key, self.groups, self.loops).found()
+        } else {
+            let from = |anew: bool| Look {
+                from: usize::from(!anew),
+                begin: 0,
+                anchored: anew,
+                anew,
+            };
+            self.run(key, 0, from(true)) || (!key.is_empty() && self.run(key, 0, from(false)))
+        }
     }
 
-    /// Runs the steps from one on, at one place of the key or from there on at every place.
-    fn run(&self, key: &[u8], first: usize, from: usize, anchored: bool) -> bool {
+    /// Runs the steps from one on.
+    fn run(&self, key: &[u8], first: usize, look: Look) -> bool {
+        let Look {
+            from,
+            begin,
+            anchored,
+            anew,
+        } = look;
         let mut present = Vec::new();
         for at in from..=key.len() {
             let mut seen = vec![false; self.steps.len()];
@@ -131,10 +227,12 @@ impl Pattern {
                     Step::Match => return true,
                     Step::Jump(next) => open.push(*next),
                     Step::Split(one, other) => open.extend([*one, *other]),
-                    Step::Begin if at == 0 => open.push(step + 1),
+                    Step::Begin if at == begin => open.push(step + 1),
                     Step::End if at == key.len() => open.push(step + 1),
-                    Step::Boundary(wanted) if is_boundary(key, at) == *wanted => open.push(step + 1),
-                    Step::Ahead { wanted, after } if self.run(key, step + 1, at, true) == *wanted => {
+                    Step::Boundary(wanted) if is_boundary(&key[begin..], at - begin) == *wanted => {
+                        open.push(step + 1)
+                    }
+                    Step::Ahead { wanted, after } if self.run(key, step + 1, look.ahead(at)) == *wanted => {
                         open.push(*after)
                     }
                     Step::One(set) if key.get(at).is_some_and(|byte| set.contains(*byte)) => {
@@ -152,7 +250,7 @@ impl Pattern {
     }
 }
 
-fn is_boundary(key: &[u8], at: usize) -> bool {
+pub(super) fn is_boundary(key: &[u8], at: usize) -> bool {
     let word = |index: Option<usize>| {
         index
             .and_then(|index| key.get(index))
@@ -188,6 +286,71 @@ mod tests {
     #[rustfmt::skip]
     const VECTORS: &[(&str, Option<[u8; 13]>)] = &[
         (r"", Some([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"(a)\1", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a)\2", None),
+        (r"\1", None),
+        (r"\1(a)", None),
+        (r"(a\1)", None),
+        (r"(.)\1", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(0)\1\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(a)|\1", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(?:(a)|b)\1", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a*)\1b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(a|(b))+\2", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"a(?=^b)", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0])),
+        (r"a(?=\bb)", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0])),
+        (r"a(?=\Bb)", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"_(?=^1)", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?=(a))\1", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(?=(a*))\1b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(?=(a*?))\1b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(?!(a))\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a*)*\1b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(a*?)\1b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"((a)b)\2", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"((a)b)\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(.)(.)\2\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(0){3}\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(0)+\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(0)+?\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0])),
+        (r"^(.*)(.)\2", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(\w)\1", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(.)\1*b", Some([0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0])),
+        (r"(.)(?=\1)", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0])),
+        (r"(.)(?!\1).b", Some([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])),
+        (r"([ab])\12", None),
+        (r"()\1a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(a)()\2b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"(?:(a)|(b))*\1", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(y)?\1_", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?:(e)y)?\1_", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a){0}\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a){0}b", Some([0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(a){2}\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"^(?:(a)|(b)|(c))*\1$", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"\0", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[\1]", None),
+        (r"(a)[\1]", None),
+        (r"(x\])|\1", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])),
+        (r"(?=a)*", None),
+        (r"(a)\1*", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(a)\1{2}", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(a)(\1)", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"((.)\2)b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?=(.))(?=\1)a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
+        (r"(?:(?=(a))a)+b", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0])),
+        (r"(?:(?=(a)))\1a", Some([0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[[.space.]]", Some([0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])),
+        (r"[[.hyphen.]-Z]", Some([0, 0, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0])),
+        (r"[[=a=]]", Some([0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0])),
+        (r"[[:ALPHA:]]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1])),
+        (r"[*\B]", None),
+        (r"\u4e16", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"(?!^)", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
+        (r"a(?!^)", Some([0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0])),
+        (r"a{65536}", Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+        (r"[a-é]", None),
+        (r"[é-a]", Some([0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])),
         (r"a", Some([0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0])),
         (r"^key_", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
         (r"key_\d+$", Some([0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -285,9 +448,10 @@ mod tests {
     }
 
     #[test]
-    fn back_references_are_told_from_errors() {
-        assert_eq!(Pattern::new("(a)\\1").unwrap_err(), PatternError::BackReference);
-        assert_eq!(Pattern::new("(a").unwrap_err(), PatternError::Invalid);
+    fn a_search_that_tries_for_too_long_finds_nothing() {
+        let key = "a".repeat(60);
+        assert!(Pattern::new(r"(a*)*\1b").is_ok_and(|pattern| !pattern.is_in(&key)));
+        assert!(Pattern::new(r"(a)\1b").is_ok_and(|pattern| pattern.is_in(&(key + "b"))));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 //! on bytes, searched for anywhere in a key.
 //!
 //! Only whether a key matches is asked, so the pattern runs as a finite automaton: no input makes it slow, where the
-//! library's own search may take exponential time or exhaust the stack. Not supported are back references.
+//! library's own search may take exponential time or exhaust the stack. A pattern that refers back to a group is searched for
+//! by trying, with a bound.
 
 mod automaton;
+mod backtrack;
 mod parse;
 mod set;
 
@@ -15,6 +17,4 @@ pub(crate) use automaton::Pattern;
 pub(crate) enum PatternError {
     /// The library refuses it too. Patterns that are nested or repeated beyond all measure are counted here.
     Invalid,
-    /// It refers back to a group, which this implementation cannot do.
-    BackReference,
 }

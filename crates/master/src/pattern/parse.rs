@@ -1,7 +1,7 @@
 //! From the text of a pattern to its parts.
 
 use super::PatternError;
-use super::set::{ByteSet, escaped_class, named_class};
+use super::set::{ByteSet, escaped_class, named_byte, named_class};
 
 /// Deepest nesting of groups.
 const MAX_DEPTH: usize = 200;
@@ -19,7 +19,11 @@ pub(crate) enum Part {
     /// Any of these.
     Either(Vec<Part>),
     /// At least so often, and at most so often if that is bounded.
-    Repeat(Box<Part>, usize, Option<usize>),
+    Repeat(Box<Part>, Counts),
+    /// A group that can be referred back to, by its number less one.
+    Group(Box<Part>, usize),
+    /// The same bytes as the group of that number less one took last.
+    Back(usize),
     /// The begin of the key.
     Begin,
     /// The end of the key.
@@ -30,10 +34,24 @@ pub(crate) enum Part {
     Ahead(Box<Part>, bool),
 }
 
+/// How often something is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// At least so often.
+    pub(crate) least: usize,
+    /// At most so often, if that is bounded.
+    pub(crate) most: Option<usize>,
+    /// Whether fewer rounds are tried first.
+    pub(crate) lazy: bool,
+}
+
 struct Parser<'a> {
     text: &'a [u8],
     next: usize,
     depth: usize,
+    groups: usize,
+    /// The groups whose end has not come yet.
+    open: Vec<usize>,
 }
 
 /// Parses a whole pattern.
@@ -42,6 +60,8 @@ pub(crate) fn parse(text: &str) -> Result<Part, PatternError> {
         text: text.as_bytes(),
         next: 0,
         depth: 0,
+        groups: 0,
+        open: Vec::new(),
     };
     let part = parser.either()?;
     // Whatever no rule took, such as a star with nothing before it, is an error.
@@ -129,10 +149,18 @@ impl Parser<'_> {
         match self.take()? {
             b'.' => Ok(Part::One(ByteSet::of(|byte| byte != b'\n' && byte != b'\r'))),
             b'(' => {
-                if !self.takes("?:") && self.peek() == Some(b'?') {
+                if self.takes("?:") {
+                    return self.group();
+                }
+                if self.peek() == Some(b'?') {
                     return Err(PatternError::Invalid);
                 }
-                self.group()
+                let number = self.groups;
+                self.groups += 1;
+                self.open.push(number);
+                let part = self.group()?;
+                self.open.pop();
+                Ok(Part::Group(Box::new(part), number))
             }
             b'[' => self.bracket(),
             b'\\' => match self.peek() {
@@ -140,11 +168,20 @@ impl Parser<'_> {
                     self.next += 1;
                     Ok(Part::One(escaped_class(letter).unwrap_or_default()))
                 }
-                Some(b'1'..=b'9') => Err(PatternError::BackReference),
+                Some(b'1'..=b'9') => self.back_reference(),
                 _ => self.escaped(false).map(single),
             },
             byte => Ok(single(byte)),
         }
+    }
+
+    /// A reference to a group, which must have ended before.
+    fn back_reference(&mut self) -> Result<Part, PatternError> {
+        let group = self.number()?.checked_sub(1).ok_or(PatternError::Invalid)?;
+        if group >= self.groups || self.open.contains(&group) {
+            return Err(PatternError::Invalid);
+        }
+        Ok(Part::Back(group))
     }
 
     /// The byte that an escape stands for, the backslash already taken.
@@ -152,6 +189,8 @@ impl Parser<'_> {
         match self.take()? {
             b'0' => Ok(0),
             b'b' if in_bracket => Ok(8),
+            // A reference to a group and the end of no word, which cannot stand here.
+            b'1'..=b'9' | b'B' if in_bracket => Err(PatternError::Invalid),
             b'f' => Ok(0x0C),
             b'n' => Ok(b'\n'),
             b'r' => Ok(b'\r'),
@@ -173,8 +212,8 @@ impl Parser<'_> {
                 .ok_or(PatternError::Invalid)?;
             value = value << 4 | digit;
         }
-        // A key is a string of bytes; a larger code is none.
-        u8::try_from(value).map_err(|_| PatternError::Invalid)
+        // A key is a string of bytes; of a larger code the library takes the last one.
+        Ok(value as u8)
     }
 
     /// The quantifiers behind an atom; the library takes any number of them.
@@ -190,10 +229,10 @@ impl Parser<'_> {
                 }
                 _ => return Ok(part),
             };
-            // The last byte of the quantifier, and the mark of a lazy one: both match the same keys.
+            // The last byte of the quantifier, and the mark of a lazy one.
             self.next += 1;
-            self.takes("?");
-            part = Part::Repeat(Box::new(part), least, most);
+            let lazy = self.takes("?");
+            part = Part::Repeat(Box::new(part), Counts { least, most, lazy });
         }
     }
 
@@ -251,10 +290,12 @@ impl Parser<'_> {
             }
             self.next += 1;
             let last = self.bracket_item(&mut set)?.ok_or(PatternError::Invalid)?;
+            // The library's bytes have a sign: those beyond ASCII come before it.
+            let (first, last) = (first.cast_signed(), last.cast_signed());
             if first > last {
                 return Err(PatternError::Invalid);
             }
-            (first..=last).for_each(|byte| set.insert(byte));
+            (first..=last).for_each(|byte| set.insert(byte.cast_unsigned()));
         }
         Ok(Part::One(if negated { set.complement() } else { set }))
     }
@@ -266,15 +307,17 @@ impl Parser<'_> {
                 let name = self.until(close)?;
                 return match (open, name) {
                     ("[:", name) => {
-                        set.union(named_class(name).ok_or(PatternError::Invalid)?);
+                        set.union(named_class(&name.to_ascii_lowercase()).ok_or(PatternError::Invalid)?);
                         Ok(None)
                     }
-                    // The library knows letters by themselves and the other characters by names, which are left out.
-                    ("[=", [byte]) if byte.is_ascii_alphabetic() => {
-                        set.insert(*byte);
+                    ("[=", name) => {
+                        // Equivalent are the two cases of a letter, in the locale of a server.
+                        let byte = named_byte(name).ok_or(PatternError::Invalid)?;
+                        set.insert(byte.to_ascii_lowercase());
+                        set.insert(byte.to_ascii_uppercase());
                         Ok(None)
                     }
-                    ("[.", [byte]) if byte.is_ascii_alphabetic() => Ok(Some(*byte)),
+                    ("[.", name) => named_byte(name).map(Some).ok_or(PatternError::Invalid),
                     _ => Err(PatternError::Invalid),
                 };
             }

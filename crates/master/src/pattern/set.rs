@@ -58,6 +58,26 @@ pub(crate) fn escaped_class(letter: u8) -> Option<ByteSet> {
     })
 }
 
+/// The names of the characters of ASCII. Mirrors `regex_traits::lookup_collatename`, whose names are those of POSIX.
+#[rustfmt::skip]
+const NAMES: [&str; 128] = [
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "alert", "backspace", "tab", "newline", "vertical-tab", "form-feed",
+    "carriage-return", "SO", "SI", "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "IS4", "IS3",
+    "IS2", "IS1", "space", "exclamation-mark", "quotation-mark", "number-sign", "dollar-sign", "percent-sign", "ampersand",
+    "apostrophe", "left-parenthesis", "right-parenthesis", "asterisk", "plus-sign", "comma", "hyphen", "period", "slash", "zero",
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "colon", "semicolon", "less-than-sign", "equals-sign",
+    "greater-than-sign", "question-mark", "commercial-at", "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O",
+    "P", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z", "left-square-bracket", "backslash", "right-square-bracket", "circumflex",
+    "underscore", "grave-accent", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t",
+    "u", "v", "w", "x", "y", "z", "left-curly-bracket", "vertical-line", "right-curly-bracket", "tilde", "DEL",
+];
+
+/// The character of a name in a bracket expression.
+pub(crate) fn named_byte(name: &[u8]) -> Option<u8> {
+    let place = NAMES.iter().position(|known| known.as_bytes() == name)?;
+    u8::try_from(place).ok()
+}
+
 /// The class of a name such as `[:alpha:]`, in the C locale.
 pub(crate) fn named_class(name: &[u8]) -> Option<ByteSet> {
     Some(ByteSet::of(match name {

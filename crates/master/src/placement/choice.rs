@@ -1,11 +1,12 @@
 //! Which segments take the replicas of an object: upstream's `random` strategy and the host order in front of it.
-//! Mirrors `allocation_strategy.h:RandomAllocationStrategy`.
+//! Mirrors `allocation_strategy.h:RandomAllocationStrategy` and `CxlAllocationStrategy`.
 
-use super::Dice;
+use super::{Dice, Strategy};
 use crate::allocator::Allocation;
 use crate::objects::hash::hash_of;
 use crate::segments::{MountId, Segments};
 use moonquake_clock::{Clocks, Rules};
+use moonquake_protocol::ErrorCode;
 
 /// At most so many names are tried.
 const MAX_TRIES: usize = 100;
@@ -21,6 +22,9 @@ pub(crate) struct Wish {
     pub(crate) preferred: Vec<String>,
 }
 
+/// A range in a mount.
+pub(crate) type Placed = (MountId, Allocation);
+
 /// One placement in progress.
 pub(crate) struct Placement<'a> {
     /// The segments to place in.
@@ -31,6 +35,8 @@ pub(crate) struct Placement<'a> {
     pub(crate) rules: &'a Rules,
     /// The present instant.
     pub(crate) now: Clocks,
+    /// How segments are chosen.
+    pub(crate) strategy: Strategy,
 }
 
 impl Placement<'_> {
@@ -52,15 +58,47 @@ impl Placement<'_> {
     }
 
     /// Places as many of the wanted replicas as fit, at most one a name; none is a failure.
-    pub(crate) fn place(&mut self, wish: &Wish) -> Vec<(MountId, Allocation)> {
+    ///
+    /// # Errors
+    /// INVALID_PARAMS where the strategy knows no other segment than the first preferred one and there is none.
+    pub(crate) fn place(&mut self, wish: &Wish) -> Result<Vec<Placed>, ErrorCode> {
+        if self.strategy == Strategy::Cxl {
+            let only = wish.preferred.first().ok_or(ErrorCode::InvalidParams)?;
+            return Ok(self.allocate_first(only, wish.size_bytes).into_iter().collect());
+        }
         let names = self.open_names();
-        match names.as_slice() {
-            [] => return Vec::new(),
-            [only] => return self.allocate_from(only, wish.size_bytes).into_iter().collect(),
-            _ => {}
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(match self.strategy {
+            Strategy::FreeRatioFirst => {
+                self.place_ranked(wish, &names, |placement, name| placement.free_share(name))
+            }
+            Strategy::SsdFreeRatioFirst => self.place_ranked(wish, &names, |_, _| 1.0),
+            _ => self.place_random(wish, &names),
+        })
+    }
+
+    fn place_random(&mut self, wish: &Wish, names: &[String]) -> Vec<Placed> {
+        if let [only] = names {
+            return self.allocate_from(only, wish.size_bytes).into_iter().collect();
         }
         let wanted = usize::try_from(wish.replicas).unwrap_or(usize::MAX);
         let mut used: Vec<&str> = Vec::new();
+        let mut placed = self.place_preferred(wish, wanted, &mut used);
+        if placed.len() < wanted {
+            self.place_by_lot(wish, names, (wanted, &used), &mut placed);
+        }
+        placed
+    }
+
+    /// One replica on each preferred name that has room, until there are enough; the names that took one are added to `used`.
+    pub(super) fn place_preferred<'w>(
+        &mut self,
+        wish: &'w Wish,
+        wanted: usize,
+        used: &mut Vec<&'w str>,
+    ) -> Vec<Placed> {
         let mut placed = Vec::new();
         for name in &wish.preferred {
             if used.contains(&name.as_str()) {
@@ -70,10 +108,21 @@ impl Placement<'_> {
                 placed.push(place);
                 used.push(name);
                 if placed.len() == wanted {
-                    return placed;
+                    break;
                 }
             }
         }
+        placed
+    }
+
+    /// From a name drawn by lot on, each in turn that is not used, until there are enough.
+    pub(super) fn place_by_lot(
+        &mut self,
+        wish: &Wish,
+        names: &[String],
+        (wanted, used): (usize, &[&str]),
+        placed: &mut Vec<Placed>,
+    ) {
         let start = self.dice.index_below(names.len());
         for step in 0..names.len().min(MAX_TRIES) {
             if placed.len() >= wanted {
@@ -84,11 +133,20 @@ impl Placement<'_> {
                 placed.extend(self.allocate_from(name, wish.size_bytes));
             }
         }
-        placed
+    }
+
+    /// One range in the first segment of that name.
+    fn allocate_first(&mut self, name: &str, size_bytes: u64) -> Option<Placed> {
+        let mount = self.segments.mounts_of_name(name).first().copied()?;
+        if !self.is_open(mount) {
+            return None;
+        }
+        let allocation = self.segments.get_mut(mount)?.allocator.allocate(size_bytes)?;
+        Some((mount, allocation))
     }
 
     /// One range in any segment of that name: a random one first, then the others in turn.
-    pub(crate) fn allocate_from(&mut self, name: &str, size_bytes: u64) -> Option<(MountId, Allocation)> {
+    pub(crate) fn allocate_from(&mut self, name: &str, size_bytes: u64) -> Option<Placed> {
         let mut mounts = self.segments.mounts_of_name(name).to_vec();
         mounts.retain(|mount| self.is_open(*mount));
         let start = if mounts.len() > 1 {

@@ -44,8 +44,8 @@ impl Dice {
     }
 }
 
-/// The `index`-th word that the preload's `std::random_device` gives to a thread.
-fn device_word(seed: u64, stream: u64, index: u64) -> u32 {
+/// The `index`-th word of a stream of the preload: what its `std::random_device` gives to a thread.
+pub(crate) fn device_word(seed: u64, stream: u64, index: u64) -> u32 {
     let mixed = mix(mix(seed) ^ stream).wrapping_add((index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     (mix(mixed) >> 32) as u32
 }

@@ -311,3 +311,11 @@ pub(super) fn replicas(replica_num: u64) -> ReplicateConfig {
         ..ReplicateConfig::default()
     }
 }
+
+/// A configuration that prefers a segment.
+pub(super) fn on(segment: &str) -> ReplicateConfig {
+    ReplicateConfig {
+        preferred_segment: segment.to_owned(),
+        ..ReplicateConfig::default()
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! Upstream's own cases (`mooncake-store/tests/master_service_test.cpp`, `master_service_scenario_test.cpp`,
 //! `master_service_evict_scenario_test.cpp`, `master_service_processing_key_double_erase_test.cpp`) and where they are
-//! told here; a file's tests name the rest. Cases of tenants, cachelib, NoF, DFS, offload, snapshots, HA, drain jobs,
-//! tasks and threads have no counterpart.
+//! told here; a file's tests name the rest. Cases of tenants, cachelib, NoF, DFS, offload, snapshots, HA and
+//! threads have no counterpart.
 //!
 //! | upstream case | test |
 //! |---|---|
@@ -27,6 +27,8 @@
 //! | GetReplicaListByRegex*, RemoveByRegex*, ForceRemoveByRegexLeasedObjects | `removals::patterns_are_searched_for_anywhere_in_a_key`, `pattern::automaton::tests` |
 //! | BatchReplicaClear* | `removals::clearing_takes_only_own_unleased_objects` |
 //! | CopyStart, CopyEnd, CopyRevoke, MoveStart, MoveEnd, MoveRevoke, DiscardTimeoutCopyMove, ProtectCopyMoveSource… | `copies::*` |
+//! | CreateCopyTaskTest, CreateMoveTaskTest, QueryTaskTest, FetchTasks*, UpdateTask*; task_manager_test.cpp | `tasks::*` |
+//! | CreateDrainJob*, DrainJob*, CancelDrainJob* | `drains::*` |
 //! | EvictsExactOldest*, TargetEqualsLowerBound…, SoftPinnedObjectsAreFallbackCandidates, Reserve…, Refill… | `evictions::*` |
 //! | TryEvictLeasedObject, SoftPinObjects*, HardPin* | `evictions::*`, `pins::*` |
 //! | SoftPin*, RepeatedPutEndDoesNotRefreshSoftPin, ExpiredSoftPinIsNotCarried… | `pins::*` |
@@ -36,6 +38,8 @@
 mod contract;
 mod copies;
 mod deadlines;
+mod disks;
+mod drains;
 mod evictions;
 mod groups;
 mod harness;
@@ -49,4 +53,5 @@ mod removals;
 mod segments;
 mod strict;
 mod sweeps;
+mod tasks;
 mod upserts;

@@ -1,7 +1,7 @@
 //! Where replicas go.
 
 use super::harness::*;
-use crate::MasterConfig;
+use crate::{MasterConfig, Strategy};
 use moonquake_protocol::{ErrorCode, ReplicateConfig, Request, Response, Segment};
 
 fn preferring(names: &[&str]) -> ReplicateConfig {
@@ -172,7 +172,7 @@ fn a_write_can_prefer_its_own_machine() {
         ["c"]
     );
     let config = MasterConfig {
-        local_first: true,
+        strategy: Strategy::LocalFirst,
         ..MasterConfig::default()
     };
     let mut harness = Harness::new(config);
@@ -252,4 +252,69 @@ fn a_batch_hands_an_endpoint_on_as_if_it_were_a_name() {
         .flat_map(|result| names(&result.unwrap()))
         .collect();
     assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+}
+
+fn with_strategy(strategy: Strategy, segments: &[(&str, u64)]) -> Harness {
+    let config = MasterConfig {
+        strategy,
+        ..MasterConfig::default()
+    };
+    Harness::configured(config, segments)
+}
+
+#[test]
+fn free_ratio_first_fills_the_emptiest_by_share_and_not_by_bytes() {
+    let mut harness = with_strategy(Strategy::FreeRatioFirst, &[("a", 16 * MIB), ("b", 64 * MIB)]);
+    harness.put_with("first", 2 * MIB, &preferring(&["a"]));
+    harness.put_with("second", 4 * MIB, &preferring(&["b"]));
+    // An eighth of a is taken and a sixteenth of b, although b has more bytes taken.
+    assert_eq!(names(&harness.put("third", 2 * MIB)), ["b"]);
+    harness.put_with("fourth", 8 * MIB, &preferring(&["b"]));
+    assert_eq!(names(&harness.put("fifth", MIB)), ["a"]);
+}
+
+#[test]
+fn without_offload_all_disks_count_as_empty() {
+    let mut harness = with_strategy(Strategy::SsdFreeRatioFirst, &[("a", 64 * MIB), ("b", 64 * MIB)]);
+    let used: std::collections::BTreeSet<String> = (0..20)
+        .flat_map(|number| names(&harness.put(&format!("k{number}"), MIB)))
+        .collect();
+    assert_eq!(used.len(), 2);
+}
+
+#[test]
+fn cxl_knows_the_first_preferred_segment_and_no_other() {
+    let mut harness = with_strategy(Strategy::Cxl, &[("a", 16 * MIB), ("b", 16 * MIB)]);
+    assert_eq!(harness.put_start("k", MIB), Err(ErrorCode::InvalidParams));
+    let config = ReplicateConfig {
+        replica_num: 2,
+        ..preferring(&["a", "b"])
+    };
+    let replicas = harness.put_with("k", MIB, &config);
+    let range = range(&replicas[0]);
+    assert_eq!(replicas.len(), 1);
+    assert_eq!(
+        (range.protocol.as_str(), range.transport_endpoint.as_str()),
+        ("cxl", "a")
+    );
+    let base = segment("a", MIB).base;
+    assert_eq!(range.buffer_address, base - 0x1_0000_0000);
+    assert_eq!(
+        harness.put_start_as(client(1), "none", MIB, &preferring(&["nowhere", "a"])),
+        Err(ErrorCode::NoAvailableHandle)
+    );
+    let copied = answer!(
+        harness,
+        CopyStart {
+            client_id: client(0),
+            key: "k".to_owned(),
+            tenant_id: String::new(),
+            src_segment: "a".to_owned(),
+            tgt_segments: vec!["b".to_owned()],
+        }
+    );
+    assert_eq!(
+        copied.map(|started| started.targets.len()),
+        Err(ErrorCode::NoAvailableHandle)
+    );
 }

@@ -135,6 +135,11 @@ impl MasterProcess {
         self.run.page.clocks()
     }
 
+    /// How many ids it has made since it started, of tasks and of jobs. They follow from the seed and from this number.
+    pub fn ids_made(&self) -> u64 {
+        threads::ids_made(self.run.page.get())
+    }
+
     /// What the process itself has seen of its clocks.
     pub fn served(&self) -> Served {
         threads::served(self.run.page.get())

@@ -257,6 +257,11 @@ fn sleeps_of(slot: &Slot) -> u32 {
     slot.word.load(Ordering::SeqCst) >> layout::STATE_BITS
 }
 
+/// How many ids the process has made.
+pub(crate) fn ids_made(page: &Page) -> u64 {
+    page.ids_made.load(Ordering::Acquire)
+}
+
 /// What the process saw of its clocks.
 pub(crate) fn served(page: &Page) -> Served {
     let read = |which: usize| {

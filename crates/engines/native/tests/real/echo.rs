@@ -28,11 +28,11 @@ mod config;
 mod every;
 mod objects;
 mod odd;
-mod peer;
+pub(crate) mod peer;
 mod segments;
 mod tasks;
 mod tiers;
-mod values;
+pub(crate) mod values;
 
 use crate::Test;
 

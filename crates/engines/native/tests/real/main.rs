@@ -14,6 +14,7 @@ mod leftovers;
 mod observer;
 mod refusals;
 mod rig;
+mod same;
 mod steering;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         leftovers::TESTS,
         observer::TESTS,
         refusals::TESTS,
+        same::TESTS,
         steering::TESTS,
     ];
     let trials = all

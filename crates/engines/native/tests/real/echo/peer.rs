@@ -41,6 +41,11 @@ impl Peer {
             ..StartOptions::default()
         };
         let master = MasterProcess::start(options).unwrap_or_else(|error| panic!("{error}"));
+        Peer::of(master, draws())
+    }
+
+    /// The peer of a master that runs.
+    pub(crate) fn of(master: MasterProcess, draws: TestRunner) -> Peer {
         let stream = TcpStream::connect(master.rpc_addr()).expect("connect to the master");
         stream.set_nodelay(true).expect("set TCP_NODELAY");
         stream.set_read_timeout(Some(ANSWER_LIMIT)).expect("set a limit");
@@ -49,7 +54,7 @@ impl Peer {
             stream,
             decoder: FrameDecoder::new(),
             sequence: 0,
-            draws: draws(),
+            draws,
             answered: BTreeSet::new(),
         }
     }
