@@ -94,6 +94,10 @@ mod tests {
         let mut latest_first = ids.clone();
         latest_first.reverse();
         assert_eq!(clients.expire(&rules, Span::from_secs(10), late), latest_first);
-        assert_eq!(clients.expire(&rules, Span::from_secs(10), late), [], "nobody is left");
+        assert_eq!(
+            clients.expire(&rules, Span::from_secs(10), late),
+            [],
+            "nobody is left"
+        );
     }
 }

@@ -329,15 +329,15 @@ impl Master {
         Some(match request {
             Request::MountNoFSegment { .. }
             | Request::ReMountNoFSegment { .. }
-            | Request::UnmountNoFSegment { .. }
-            | Request::GetAllNoFSegments {}
-            | Request::GetNoFSegmentsByName { .. } => refuse(request, UnavailableInCurrentMode),
+            | Request::UnmountNoFSegment { .. } => refuse(request, UnavailableInCurrentMode),
+            Request::GetAllNoFSegments {} => Response::GetAllNoFSegments(Ok(Vec::new())),
             Request::MountLocalDiskSegment { .. } | Request::UnmountLocalDiskSegment { .. } => {
                 refuse(request, UnableOffload)
             }
             Request::OffloadObjectHeartbeat { .. }
             | Request::ReportSsdCapacity { .. }
             | Request::PromotionObjectHeartbeat { .. }
+            | Request::GetNoFSegmentsByName { .. }
             | Request::PollRemoveAll { .. } => refuse(request, SegmentNotFound),
             Request::NotifyOffloadSuccess {
                 client_id,

@@ -15,6 +15,16 @@ fn means_memory(replica_type: ReplicaType) -> bool {
     matches!(replica_type, ReplicaType::All | ReplicaType::Memory)
 }
 
+/// Whether an End or Revoke of that type means a replica: `ALL` means those in memory, not those on a client's disk. Mirrors
+/// `replica.h:Replica::is_of_type` as PutEnd and PutRevoke use it.
+fn is_meant(replica: &Replica, replica_type: ReplicaType) -> bool {
+    if replica.is_on_disk() {
+        replica_type == ReplicaType::LocalDisk
+    } else {
+        means_memory(replica_type)
+    }
+}
+
 impl Master {
     /// Begins a put: refuses invalid requests, cleans the key, refuses or preempts what is there, allocates.
     pub(crate) fn put_start(
@@ -97,8 +107,14 @@ impl Master {
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
         if !object.writing && once {
-            // A repeated End is no error, as long as it finds everything it means complete.
-            return if meant && object.all_complete() {
+            // A repeated End is no error, as long as it finds something that it means, and all of it complete.
+            let mut means = object
+                .replicas
+                .iter()
+                .filter(|replica| is_meant(replica, replica_type))
+                .peekable();
+            return if means.peek().is_some() && means.all(|replica| replica.status == ReplicaStatus::Complete)
+            {
                 Ok(())
             } else {
                 Err(ErrorCode::InvalidWrite)
@@ -113,7 +129,7 @@ impl Master {
         for replica in object
             .replicas
             .iter_mut()
-            .filter(|replica| meant && replica.is_processing() && !replica.is_on_disk())
+            .filter(|replica| is_meant(replica, replica_type) && replica.is_processing())
         {
             let pending = object.pending_pin.as_ref();
             finished_own |= pending.is_some_and(|pending| pending.replicas.contains(&replica.id));
@@ -151,18 +167,17 @@ impl Master {
         }
         let only_open = self.guarded(Guard::RevokeOnlyOpen);
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
-        let meant = means_memory(replica_type);
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica) && !replica.is_on_disk());
-        let closed = !object.writing || (meant && !own.all(Replica::is_processing));
+            .filter(|replica| object.is_of_write(replica) && is_meant(replica, replica_type));
+        let closed = !object.writing || !own.all(Replica::is_processing);
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
         let revoked = split_off(&mut object.replicas, |replica| {
-            meant && replica.is_processing() && !replica.is_on_disk()
+            is_meant(replica, replica_type) && replica.is_processing()
         });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);

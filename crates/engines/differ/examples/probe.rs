@@ -7,7 +7,12 @@ fn main() {
     let first: u64 = args.next().map_or(0, |a| a.parse().unwrap());
     let every: usize = args.next().map_or(256, |a| a.parse().unwrap());
     let mut pair = Pair::start(&setup).unwrap();
-    if std::env::var("THREADS").is_ok() { for t in pair.real().process().threads() { println!("{t:?}"); } return; }
+    if std::env::var("THREADS").is_ok() {
+        for t in pair.real().process().threads() {
+            println!("{t:?}");
+        }
+        return;
+    }
     let start = std::time::Instant::now();
     let (mut ops, mut bad) = (0, 0);
     for seed in first..first + count {

@@ -81,7 +81,10 @@ const SETUPS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "free-ratio-first",
-        &[("allocation_strategy", "free_ratio_first"), ("eviction_high_watermark_ratio", "0.8")],
+        &[
+            ("allocation_strategy", "free_ratio_first"),
+            ("eviction_high_watermark_ratio", "0.8"),
+        ],
     ),
     (
         "local-first",

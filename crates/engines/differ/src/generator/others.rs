@@ -297,7 +297,11 @@ impl Generator {
         Request::NotifyOffloadSuccess {
             client_id,
             tasks: vec![task],
-            metadatas: if self.draw.chance(95) { vec![metadata] } else { Vec::new() },
+            metadatas: if self.draw.chance(95) {
+                vec![metadata]
+            } else {
+                Vec::new()
+            },
         }
     }
 }

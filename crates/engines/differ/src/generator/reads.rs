@@ -93,7 +93,11 @@ impl Generator {
     fn create_task(&mut self) -> Request {
         let (key, tenant_id) = (self.read_key(), TENANT.to_owned());
         if self.draw.chance(50) {
-            let count = if self.draw.chance(6) { 0 } else { self.draw.within(1, 3) };
+            let count = if self.draw.chance(6) {
+                0
+            } else {
+                self.draw.within(1, 3)
+            };
             return Request::CreateCopyTask {
                 key,
                 tenant_id,
