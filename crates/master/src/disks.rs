@@ -29,6 +29,15 @@ impl Replica {
     pub(crate) fn is_on_disk(&self) -> bool {
         self.mount == MountId::DISK
     }
+
+    /// Whether an End or Revoke of that type is about this replica.
+    pub(crate) fn is_meant_by(&self, replica_type: ReplicaType) -> bool {
+        match replica_type {
+            ReplicaType::All | ReplicaType::Memory => !self.is_on_disk(),
+            ReplicaType::LocalDisk => self.is_on_disk(),
+            _ => false,
+        }
+    }
 }
 
 impl Master {

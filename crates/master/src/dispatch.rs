@@ -334,6 +334,10 @@ impl Master {
             Request::MountLocalDiskSegment { .. } | Request::UnmountLocalDiskSegment { .. } => {
                 refuse(request, UnableOffload)
             }
+            Request::ReportSsdCapacity {
+                ssd_total_capacity_bytes: ..0,
+                ..
+            } => refuse(request, ErrorCode::InvalidParams),
             Request::OffloadObjectHeartbeat { .. }
             | Request::ReportSsdCapacity { .. }
             | Request::PromotionObjectHeartbeat { .. }

@@ -15,16 +15,6 @@ fn means_memory(replica_type: ReplicaType) -> bool {
     matches!(replica_type, ReplicaType::All | ReplicaType::Memory)
 }
 
-/// Whether an End or Revoke of that type means a replica: `ALL` means those in memory, not those on a client's disk. Mirrors
-/// `replica.h:Replica::is_of_type` as PutEnd and PutRevoke use it.
-fn is_meant(replica: &Replica, replica_type: ReplicaType) -> bool {
-    if replica.is_on_disk() {
-        replica_type == ReplicaType::LocalDisk
-    } else {
-        means_memory(replica_type)
-    }
-}
-
 impl Master {
     /// Begins a put: refuses invalid requests, cleans the key, refuses or preempts what is there, allocates.
     pub(crate) fn put_start(
@@ -107,14 +97,13 @@ impl Master {
         let object = self.objects.get_mut(key).ok_or(ErrorCode::ObjectNotFound)?;
         let meant = means_memory(replica_type);
         if !object.writing && once {
-            // A repeated End is no error, as long as it finds something that it means, and all of it complete.
-            let mut means = object
+            // A repeated End is no error, as long as it finds everything it means complete.
+            let mut targets = object
                 .replicas
                 .iter()
-                .filter(|replica| is_meant(replica, replica_type))
+                .filter(|replica| replica.is_meant_by(replica_type))
                 .peekable();
-            return if means.peek().is_some() && means.all(|replica| replica.status == ReplicaStatus::Complete)
-            {
+            return if targets.peek().is_some() && targets.all(Replica::is_complete) {
                 Ok(())
             } else {
                 Err(ErrorCode::InvalidWrite)
@@ -129,7 +118,7 @@ impl Master {
         for replica in object
             .replicas
             .iter_mut()
-            .filter(|replica| is_meant(replica, replica_type) && replica.is_processing())
+            .filter(|replica| replica.is_meant_by(replica_type) && replica.is_processing())
         {
             let pending = object.pending_pin.as_ref();
             finished_own |= pending.is_some_and(|pending| pending.replicas.contains(&replica.id));
@@ -170,14 +159,14 @@ impl Master {
         let mut own = object
             .replicas
             .iter()
-            .filter(|replica| object.is_of_write(replica) && is_meant(replica, replica_type));
+            .filter(|replica| object.is_of_write(replica) && replica.is_meant_by(replica_type));
         let closed = !object.writing || !own.all(Replica::is_processing);
         if closed && only_open {
             return Err(ErrorCode::InvalidWrite);
         }
         let put_start = object.put_start;
         let revoked = split_off(&mut object.replicas, |replica| {
-            is_meant(replica, replica_type) && replica.is_processing()
+            replica.is_meant_by(replica_type) && replica.is_processing()
         });
         if self.config.quirks.has(Quirk::RevokeFreesAtOnce) {
             self.free_all(&revoked);

@@ -211,7 +211,7 @@ impl Pattern {
             from,
             begin,
             anchored,
-            anew,
+            anew: _,
         } = look;
         let mut present = Vec::new();
         for at in from..=key.len() {

@@ -87,8 +87,18 @@ fn an_object_comes_to_be_by_a_report_unless_it_has_no_length() {
     }
     assert_eq!(harness.keys(), ["new"]);
     assert_eq!(harness.allocated(), 0);
-    assert_eq!(harness.put_start("new", MIB), Err(ErrorCode::ObjectAlreadyExists));
     assert!(harness.put_start("nothing", MIB).is_ok());
+    assert!(
+        harness.put_start("new", MIB).is_ok(),
+        "its client is not OK, and a put cleans that first"
+    );
+    let (segments, client_id) = (vec![], client(9));
+    answer!(harness, ReMountSegment { segments, client_id }).unwrap();
+    report(&mut harness, client(9), "newer", 100).unwrap();
+    assert_eq!(
+        harness.put_start("newer", MIB),
+        Err(ErrorCode::ObjectAlreadyExists)
+    );
 }
 
 #[test]
