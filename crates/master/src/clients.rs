@@ -1,5 +1,7 @@
 //! Which clients live. Mirrors `master_service.cpp:ClientMonitorFunc` and `Ping`.
 
+use crate::ids::hash_of_id;
+use crate::objects::order::HashOrder;
 use moonquake_clock::{Clocks, DeadlineId, Rules, Span};
 use moonquake_protocol::{ClientStatus, Uuid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +13,8 @@ pub(crate) struct Clients {
     queued: Vec<(Uuid, Clocks)>,
     /// For each watched client the monitor round that read its last ping.
     read_at: BTreeMap<Uuid, Clocks>,
+    /// The watched clients in the order in which upstream walks its table of them.
+    watched: HashOrder<Uuid>,
     remounted: BTreeSet<Uuid>,
     hosts: BTreeMap<Uuid, String>,
 }
@@ -52,24 +56,48 @@ impl Clients {
         self.hosts.get(&client).map_or("", String::as_str)
     }
 
-    /// One monitor round: reads the queued pings, then forgets and returns the clients whose ttl is over.
+    /// One monitor round: reads the queued pings, then forgets and returns the clients whose ttl is over, in upstream's order: where
+    /// one segment is in the lists of two of them, the first loses it.
     pub(crate) fn expire(&mut self, rules: &Rules, ttl: Span, now: Clocks) -> Vec<Uuid> {
         for (client, arrived) in self.queued.drain(..) {
             let base = rules.base(DeadlineId::ClientTtl, now, arrived);
             self.read_at.insert(client, base);
+            self.watched.insert(hash_of_id(client), client);
         }
         let dead = |read_at: &Clocks| rules.reached(DeadlineId::ClientTtl, *read_at, ttl, now);
-        let expired: Vec<Uuid> = self
-            .read_at
-            .iter()
-            .filter(|(_, read_at)| dead(read_at))
-            .map(|(client, _)| *client)
-            .collect();
+        let is_dead = |client: &Uuid| self.read_at.get(client).is_some_and(dead);
+        let expired: Vec<Uuid> = self.watched.iter().filter(is_dead).collect();
         for client in &expired {
             self.read_at.remove(client);
+            self.watched.remove(hash_of_id(*client), *client);
             self.remounted.remove(client);
             self.hosts.remove(client);
         }
         expired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_expire_together_go_in_the_order_of_the_table() {
+        let mut clients = Clients::default();
+        let ids: Vec<Uuid> = (1..=3).map(|number| Uuid::new(number, number)).collect();
+        let start = Clocks::default();
+        ids.iter().for_each(|id| clients.ping(*id, start));
+        let rules = Rules::default();
+        assert_eq!(clients.expire(&rules, Span::from_secs(10), start), []);
+        let late = start + Span::from_secs(11);
+        // Each is put in front of those that came before it, where none of them share a bucket.
+        let mut latest_first = ids.clone();
+        latest_first.reverse();
+        assert_eq!(clients.expire(&rules, Span::from_secs(10), late), latest_first);
+        assert_eq!(
+            clients.expire(&rules, Span::from_secs(10), late),
+            [],
+            "nobody is left"
+        );
     }
 }

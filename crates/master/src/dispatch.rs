@@ -323,9 +323,8 @@ impl Master {
         Some(match request {
             Request::MountNoFSegment { .. }
             | Request::ReMountNoFSegment { .. }
-            | Request::UnmountNoFSegment { .. }
-            | Request::GetAllNoFSegments {}
-            | Request::GetNoFSegmentsByName { .. } => refuse(request, UnavailableInCurrentMode),
+            | Request::UnmountNoFSegment { .. } => refuse(request, UnavailableInCurrentMode),
+            Request::GetAllNoFSegments {} => Response::GetAllNoFSegments(Ok(Vec::new())),
             Request::MountLocalDiskSegment { .. } | Request::UnmountLocalDiskSegment { .. } => {
                 refuse(request, UnableOffload)
             }
@@ -336,6 +335,7 @@ impl Master {
             Request::OffloadObjectHeartbeat { .. }
             | Request::ReportSsdCapacity { .. }
             | Request::PromotionObjectHeartbeat { .. }
+            | Request::GetNoFSegmentsByName { .. }
             | Request::PollRemoveAll { .. } => refuse(request, SegmentNotFound),
             Request::NotifyOffloadSuccess {
                 client_id,

@@ -11,8 +11,7 @@
 //!   patterns, and by nothing else, until another request opens it.
 //! - Where upstream's handler throws because 2^32 or more replicas are asked for, the answer is INTERNAL_ERROR, in a batch for each key.
 //! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
-//! - Upstream walks some tables in the order of hashes of ids: which of several clients that expire in one round goes
-//!   first, and in which order BatchQueryIp names hosts. Here both are sorted.
+//! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
 
 mod access;

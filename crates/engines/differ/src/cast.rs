@@ -51,6 +51,10 @@ impl Cast {
                 self.clients.insert(*client_id);
                 keys.iter().for_each(|key| self.add_key(key));
             }
+            Request::NotifyOffloadSuccess { client_id, tasks, .. } => {
+                self.clients.insert(*client_id);
+                tasks.iter().for_each(|task| self.add_key(&task.key));
+            }
             _ => {}
         }
     }

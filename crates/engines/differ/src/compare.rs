@@ -71,15 +71,13 @@ impl Canon {
     }
 }
 
+/// The id of the first replica that an answer names.
 fn first_id(response: &Response) -> Option<u64> {
-    let of = |replicas: &[ReplicaDescriptor]| replicas.first().map(|replica| replica.id);
-    match response {
-        Response::PutStart(Ok(replicas)) | Response::UpsertStart(Ok(replicas)) => of(replicas),
-        Response::BatchPutStart(each) | Response::BatchUpsertStart(each) => {
-            each.iter().flatten().find_map(|replicas| of(replicas))
-        }
-        _ => None,
-    }
+    let mut first = None;
+    each_replica(&mut response.clone(), &mut |replica| {
+        first.get_or_insert(replica.id);
+    });
+    first
 }
 
 fn each_replica(response: &mut Response, change: &mut impl FnMut(&mut ReplicaDescriptor)) {

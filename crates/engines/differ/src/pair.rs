@@ -134,7 +134,10 @@ impl Pair {
     }
 
     fn run_source(&mut self, source: &mut dyn Source, states: States) -> Result<Ran, DifferError> {
-        if self.is_dirty {
+        if self.real.process().ids_made() != 0 {
+            // Finished tasks, and how many were ever pending, are not reset by anything.
+            self.restart()?;
+        } else if self.is_dirty {
             self.clean()?;
         }
         self.is_dirty = true;

@@ -69,6 +69,24 @@ const SETUPS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "few-tasks",
+        &[
+            ("max_total_pending_tasks", "4"),
+            ("max_total_processing_tasks", "3"),
+            ("max_total_finished_tasks", "5"),
+            ("pending_task_timeout_sec", "40"),
+            ("processing_task_timeout_sec", "20"),
+            ("max_retry_attempts", "2"),
+        ],
+    ),
+    (
+        "free-ratio-first",
+        &[
+            ("allocation_strategy", "free_ratio_first"),
+            ("eviction_high_watermark_ratio", "0.8"),
+        ],
+    ),
+    (
         "local-first",
         &[
             ("allocation_strategy", "local_first"),
@@ -123,6 +141,8 @@ pub(crate) struct Lengths {
     pub(crate) discard: Span,
     pub(crate) release: Span,
     pub(crate) client_ttl: Span,
+    pub(crate) pending_task: Span,
+    pub(crate) processing_task: Span,
 }
 
 impl Lengths {
@@ -133,6 +153,8 @@ impl Lengths {
             discard: config.discard,
             release: config.release,
             client_ttl: config.client_ttl,
+            pending_task: config.pending_task_timeout,
+            processing_task: config.processing_task_timeout,
         }
     }
 }

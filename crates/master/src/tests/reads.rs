@@ -168,9 +168,15 @@ fn a_master_says_its_version_and_that_it_has_no_disk() {
         ),
         Err(ErrorCode::UnableOffload)
     );
+    assert_eq!(answer!(harness, GetAllNoFSegments {}), Ok(vec![]));
     assert_eq!(
-        answer!(harness, GetAllNoFSegments {}),
-        Err(ErrorCode::UnavailableInCurrentMode)
+        answer!(
+            harness,
+            GetNoFSegmentsByName {
+                segment_name: "n".to_owned()
+            }
+        ),
+        Err(ErrorCode::SegmentNotFound)
     );
     assert_eq!(
         answer!(

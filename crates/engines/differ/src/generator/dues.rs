@@ -83,6 +83,12 @@ impl Dues {
             Response::CopyStart(Ok(_)) | Response::MoveStart(Ok(_)) | Response::MoveEnd(Ok(())) => {
                 self.note(Domain::Realtime, now, lengths.release);
             }
+            Response::CreateCopyTask(Ok(_)) | Response::CreateMoveTask(Ok(_)) => {
+                self.note(Domain::Realtime, now, lengths.pending_task);
+            }
+            Response::FetchTasks(Ok(fetched)) if !fetched.is_empty() => {
+                self.note(Domain::Realtime, now, lengths.processing_task);
+            }
             Response::GracefulUnmountSegment(Ok(())) => {
                 if let Request::GracefulUnmountSegment { grace_period_ms, .. } = request {
                     self.note(Domain::Monotonic, now, Span::from_ms(*grace_period_ms));

@@ -47,6 +47,7 @@ pub(crate) enum Family {
     QuerySegment,
     QueryIp,
     Task,
+    CreateTask,
     Plain,
     Optional,
 }
@@ -97,6 +98,7 @@ pub(crate) const FAMILIES: &[(Family, u64)] = &[
     (Family::QuerySegment, 6),
     (Family::QueryIp, 4),
     (Family::Task, 6),
+    (Family::CreateTask, 12),
     (Family::Plain, 2),
     (Family::Optional, 8),
 ];

@@ -12,6 +12,8 @@ pub(crate) struct Memory {
     pub(crate) finished: Vec<String>,
     /// Copies (false) and moves (true) without an end.
     pub(crate) copies: Vec<(Uuid, String, bool)>,
+    /// Tasks with the client that executes each, where it is known.
+    pub(crate) tasks: Vec<(Uuid, Uuid)>,
     /// Mounted segments: id and client.
     pub(crate) mounted: Vec<(Uuid, Uuid)>,
 }
@@ -69,6 +71,15 @@ impl Memory {
             (Request::MountSegment { segment, client_id }, Response::MountSegment(Ok(()))) => {
                 self.mounted.retain(|(id, _)| *id != segment.id);
                 push(&mut self.mounted, (segment.id, *client_id));
+            }
+            (_, Response::CreateCopyTask(Ok(id)) | Response::CreateMoveTask(Ok(id))) => {
+                push(&mut self.tasks, (*id, Uuid::default()));
+            }
+            (Request::FetchTasks { client_id, .. }, Response::FetchTasks(Ok(fetched))) => {
+                for task in fetched {
+                    self.tasks.retain(|(id, _)| *id != task.id);
+                    push(&mut self.tasks, (task.id, *client_id));
+                }
             }
             (Request::UnmountSegment { segment_id, .. }, _) => {
                 self.mounted.retain(|(id, _)| id != segment_id);

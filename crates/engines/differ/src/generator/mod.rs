@@ -48,7 +48,9 @@ impl Generator {
         let weights = FAMILIES
             .iter()
             .map(|(family, weight)| match draw.below(8) {
-                0 | 1 if !family.is_vital() => 0,
+                // After tasks the real master must be restarted, so most histories go without.
+                2.. if *family == Family::CreateTask => 0,
+                0 | 1 if !family.is_vital() && *family != Family::CreateTask => 0,
                 7 => weight * 4,
                 _ => *weight,
             })

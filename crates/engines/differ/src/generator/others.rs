@@ -3,7 +3,9 @@
 use super::Generator;
 use super::family::Family;
 use super::writes::TENANT;
-use moonquake_protocol::{NoFSegment, ReplicaType, Request, Segment, Uuid};
+use moonquake_protocol::{
+    NoFSegment, OffloadTaskItem, ReplicaType, Request, Segment, StorageObjectMetadata, Uuid,
+};
 
 impl Generator {
     pub(super) fn other_request(&mut self, family: Family) -> Request {
@@ -215,7 +217,7 @@ impl Generator {
             ReplicaType::Memory,
             ReplicaType::All,
         ]);
-        match 5 + self.draw.below(10) {
+        match self.draw.below(18) {
             0 => Request::MountNoFSegment {
                 segment: NoFSegment::default(),
                 client_id,
@@ -229,7 +231,9 @@ impl Generator {
                 client_id,
             },
             3 => Request::GetAllNoFSegments {},
-            4 => Request::PromotionObjectHeartbeat { client_id },
+            4 => Request::GetNoFSegmentsByName {
+                segment_name: "n0".to_owned(),
+            },
             5 => Request::MountLocalDiskSegment {
                 client_id,
                 enable_offloading: self.draw.chance(50),
@@ -273,7 +277,31 @@ impl Generator {
                 tenant_id,
                 replica_type,
             },
-            _ => Request::PollRemoveAll { client_id },
+            15 => Request::PollRemoveAll { client_id },
+            _ => self.offloaded(client_id, key),
+        }
+    }
+
+    /// A client says that it has written objects to its disk, although nobody has asked it to.
+    fn offloaded(&mut self, client_id: Uuid, key: String) -> Request {
+        let task = OffloadTaskItem {
+            tenant_id: TENANT.to_owned(),
+            key,
+            size: 100,
+        };
+        let metadata = StorageObjectMetadata {
+            data_size: *self.draw.pick(&[100, 100, 0, -1]),
+            transport_endpoint: "disk".to_owned(),
+            ..StorageObjectMetadata::default()
+        };
+        Request::NotifyOffloadSuccess {
+            client_id,
+            tasks: vec![task],
+            metadatas: if self.draw.chance(95) {
+                vec![metadata]
+            } else {
+                Vec::new()
+            },
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Generator;
 use super::alphabet::{PATTERNS, client};
 use super::family::Family;
 use super::writes::TENANT;
-use moonquake_protocol::{Request, Uuid};
+use moonquake_protocol::{Request, TaskCompleteRequest, TaskStatus, Uuid};
 
 impl Generator {
     /// A key that is read: mostly one that was written not long ago.
@@ -59,29 +59,58 @@ impl Generator {
                 _ => Request::ServiceReady {},
             },
             Family::Task => self.task(),
+            Family::CreateTask => self.create_task(),
             _ => return None,
         })
     }
 
-    /// Nobody creates tasks here, so none is found.
+    /// Polls and reports, mostly of tasks that there are.
     fn task(&mut self) -> Request {
-        use moonquake_protocol::{TaskCompleteRequest, TaskStatus};
-        let id = Uuid::new(self.draw.below(3), 1);
-        let client_id = self.usual();
+        let known = (!self.memory.tasks.is_empty() && self.draw.chance(80))
+            .then(|| *self.draw.pick(&self.memory.tasks));
+        let (id, owner) = known.unwrap_or_else(|| (Uuid::new(self.draw.below(3), 1), self.usual()));
         match self.draw.below(3) {
             0 => Request::QueryTask { task_id: id },
             1 => Request::FetchTasks {
-                client_id,
+                client_id: self.usual(),
                 batch_size: self.draw.below(4),
             },
             _ => Request::MarkTaskToComplete {
-                client_id,
+                client_id: if self.draw.chance(80) { owner } else { self.usual() },
                 request: TaskCompleteRequest {
                     id,
-                    status: TaskStatus::from_value(self.draw.below(5) as i32),
+                    status: TaskStatus::from_value(if self.draw.chance(80) {
+                        2 + self.draw.below(2) as i32
+                    } else {
+                        self.draw.below(5) as i32
+                    }),
                     message: "m".to_owned(),
                 },
             },
+        }
+    }
+
+    fn create_task(&mut self) -> Request {
+        let (key, tenant_id) = (self.read_key(), TENANT.to_owned());
+        if self.draw.chance(50) {
+            let count = if self.draw.chance(6) {
+                0
+            } else {
+                self.draw.within(1, 3)
+            };
+            return Request::CreateCopyTask {
+                key,
+                tenant_id,
+                targets: (0..count)
+                    .map(|_| self.alphabet.segment_name(&mut self.draw))
+                    .collect(),
+            };
+        }
+        Request::CreateMoveTask {
+            key,
+            tenant_id,
+            source: self.alphabet.segment_name(&mut self.draw),
+            target: self.alphabet.segment_name(&mut self.draw),
         }
     }
 }
