@@ -42,7 +42,9 @@ impl Master {
     pub(crate) fn open_at(&mut self, id: Id) -> Option<Id> {
         let segments = &self.segments;
         let object = self.objects.at_mut(id)?;
-        if object.replicas.iter().all(|replica| segments.is_live(replica)) {
+        let mut replicas = object.replicas.iter();
+        // A move can leave an object without any.
+        if replicas.len() > 0 && replicas.all(|replica| segments.is_live(replica)) {
             return Some(id);
         }
         split_off(&mut object.replicas, |replica| !segments.is_live(replica));

@@ -248,6 +248,24 @@ fn a_move_quarantines_its_source_whoever_reads_it() {
 }
 
 #[test]
+fn a_move_to_a_replica_that_is_evicted_meanwhile_leaves_nothing() {
+    let mut harness = one_of_three();
+    copy(&mut harness, "k", "a", &["b"]).unwrap();
+    finish!(harness, CopyEnd, client(1)).unwrap();
+    assert!(move_to(&mut harness, "k", "a", "b").unwrap().target.is_none());
+    harness.master.evict_batch(harness.now, 1.0, 1.0);
+    assert_eq!(finish!(harness, MoveEnd, client(1)), Ok(()));
+    assert_eq!(
+        harness.put_start("k", 10),
+        Err(ErrorCode::ObjectAlreadyExists),
+        "the shell stands"
+    );
+    // The writer may end it twice; without a replica there is nothing that was ended.
+    assert_eq!(harness.put_end("k"), Err(ErrorCode::ObjectNotFound));
+    assert!(harness.put_start("k", 10).is_ok());
+}
+
+#[test]
 fn a_copy_is_given_up_after_the_release_timeout() {
     let mut harness = one_of_three();
     copy(&mut harness, "k", "a", &["b"]).unwrap();
