@@ -11,8 +11,12 @@ use moonquake_protocol::{BufferDescriptor, DescriptorVariant, MemoryDescriptor, 
 use smallvec::SmallVec;
 
 impl Master {
-    /// Whether any replica is within reach, finished or not.
+    /// Whether the object has a length, and any replica is within reach, finished or not.
     pub(crate) fn is_valid(&self, object: &Object) -> bool {
+        if object.size_bytes == 0 {
+            // A report of a client's disk can make such an object; see [`crate::disks`].
+            return false;
+        }
         let mut replicas = object.replicas.iter();
         if self.guarded(Guard::OneLiveReplicaSuffices) {
             replicas.any(|replica| self.segments.is_live(replica))
@@ -43,12 +47,11 @@ impl Master {
         let segments = &self.segments;
         let object = self.objects.at_mut(id)?;
         let mut replicas = object.replicas.iter();
-        // A move can leave an object without any.
-        if replicas.len() > 0 && replicas.all(|replica| segments.is_live(replica)) {
-            return Some(id);
+        if !replicas.all(|replica| segments.is_live(replica)) {
+            split_off(&mut object.replicas, |replica| !segments.is_live(replica));
         }
-        split_off(&mut object.replicas, |replica| !segments.is_live(replica));
-        if object.replicas.is_empty() {
+        // A move can leave an object without any replica.
+        if object.replicas.is_empty() || object.size_bytes == 0 {
             self.erase_at(id);
             return None;
         }

@@ -76,12 +76,7 @@ impl Master {
             id,
             status: ReplicaStatus::Complete,
             readers: 0,
-            // Upstream takes an object without length for one that is not there.
-            mount: if size_bytes == 0 {
-                MountId::GONE
-            } else {
-                MountId::DISK
-            },
+            mount: MountId::DISK,
             allocation: Allocation::default(),
             address: 0,
             size_bytes,
@@ -89,11 +84,7 @@ impl Master {
         match self.objects.get_mut(key) {
             // Whoever's disk it is on: upstream means to renew an own one, but renews a copy of it.
             Some(object) if object.replicas.iter().any(Replica::is_on_disk) => return,
-            Some(object) => {
-                // To an object that has a length it is added even if it has none itself.
-                let mount = MountId::DISK;
-                object.replicas.push(Replica { mount, ..replica });
-            }
+            Some(object) => object.replicas.push(replica),
             None => {
                 self.objects.insert(key, Object::on_disk(now, client, replica));
             }

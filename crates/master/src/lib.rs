@@ -7,8 +7,6 @@
 //! # Limits
 //!
 //! - Of the replica kinds there are those in memory and, where a client reports one, those on a client's own disk.
-//! - A key without an object that a client reports with length 0 on its disk is found by no read here. Upstream finds it by
-//!   patterns, and by nothing else, until another request opens it.
 //! - Where upstream's handler throws because 2^32 or more replicas are asked for, the answer is INTERNAL_ERROR, in a batch for each key.
 //! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
 //! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.

@@ -28,7 +28,7 @@ impl Master {
 
     fn exists(&mut self, now: Clocks, id: Option<Id>) -> bool {
         let readable = |id: &Id| {
-            let object = self.objects.at(*id);
+            let object = self.objects.at(*id).filter(|object| object.size_bytes > 0);
             object.is_some_and(|object| object.replicas.iter().any(|replica| self.is_readable(replica)))
         };
         let Some(id) = id.filter(readable) else {

@@ -16,8 +16,6 @@ pub(crate) struct MountId(u32);
 impl MountId {
     /// No mount: what is there is on a client's disk.
     pub(crate) const DISK: MountId = MountId(u32::MAX - 1);
-    /// A mount that has never been.
-    pub(crate) const GONE: MountId = MountId(u32::MAX);
 }
 
 /// A mounted segment.

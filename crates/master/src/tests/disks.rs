@@ -85,6 +85,10 @@ fn an_object_comes_to_be_by_a_report_unless_it_has_no_length() {
     for absent in ["nothing", "failed"] {
         assert_eq!(harness.get(absent), Err(ErrorCode::ObjectNotFound));
     }
+    assert!(!harness.exist("nothing"));
+    // What has no length is there for patterns, and gone for whoever opens it.
+    assert_eq!(harness.keys(), ["new", "nothing"]);
+    assert_eq!(harness.remove("nothing", false), Err(ErrorCode::ObjectNotFound));
     assert_eq!(harness.keys(), ["new"]);
     assert_eq!(harness.allocated(), 0);
     assert!(harness.put_start("nothing", MIB).is_ok());

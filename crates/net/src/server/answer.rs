@@ -13,6 +13,9 @@ use moonquake_protocol::struct_pack::peek_type_hash;
 use moonquake_protocol::{Literal, Request, Response};
 use std::time::Duration;
 
+/// In the place of an answer; there is nothing in it.
+pub(super) const NO_ANSWER: Response = Response::ExistKey(Ok(false));
+
 /// A call between two steps.
 #[derive(Debug)]
 pub(super) struct Call {
@@ -86,12 +89,16 @@ fn go_through(call: Call, at: Moment, state: &mut State, shared: &Shared, out: &
 
 /// What comes behind a phase: the master, or the way back to the client.
 pub(super) fn go_on(mut call: Call, state: &mut State, shared: &Shared, out: &mut Vec<u8>) -> Step {
-    if let Some(response) = &call.response {
-        write(&call, response, out);
+    if let Some(response) = call.response.take() {
+        write(&call, &response, out);
+        state.spare = response;
         return Step::Over;
     }
-    call.response = Some(state.master.handle(shared.clock.now(), &call.request, &[]));
+    let mut response = std::mem::replace(&mut state.spare, NO_ANSWER);
+    let now = shared.clock.now();
+    state.master.handle_into(now, &call.request, &[], &mut response);
     state.master.settle_cleanup();
+    call.response = Some(response);
     go_through(call, Moment::Response, state, shared, out)
 }
 

@@ -13,6 +13,7 @@ mod timers;
 use crate::runtime::NetError;
 use moonquake_clock::{ClockSource, Thread};
 use moonquake_master::Master;
+use moonquake_protocol::Response;
 use run::Server;
 use std::fmt;
 use std::net::SocketAddr;
@@ -54,6 +55,8 @@ struct Shared {
 /// that nothing is on its way when somebody else has it.
 struct State {
     master: Master,
+    /// An answer that was written; its memory serves for the next.
+    spare: Response,
     frozen: bool,
     dead: bool,
 }
@@ -108,6 +111,7 @@ pub fn serve(
     let shared = Arc::new(Shared {
         state: Mutex::new(State {
             master,
+            spare: answer::NO_ANSWER,
             frozen: false,
             dead: false,
         }),

@@ -290,8 +290,7 @@ impl Generator {
             size: 100,
         };
         let metadata = StorageObjectMetadata {
-            // Not 0: the Rust master does not keep an object without a length as the real one does.
-            data_size: *self.draw.pick(&[100, 100, -1]),
+            data_size: *self.draw.pick(&[100, 100, 0, -1]),
             transport_endpoint: "disk".to_owned(),
             ..StorageObjectMetadata::default()
         };
