@@ -76,7 +76,8 @@ impl<P: Ports> Stage<'_, P> {
             operation.actor.clone(),
             operation.op,
             operation.buffer.clone(),
-            operation.rate,
+            // A rate is one of a link.
+            operation.rate.filter(|_| !wanted.local),
         );
         let buffer = match &wanted.near {
             Near::Buffer => buffer,
