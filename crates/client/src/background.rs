@@ -125,7 +125,9 @@ impl Operation for PingRound {
             }
             Happened::Answered(Ok(response)) => Want::Done(Outcome::of(&response)),
             Happened::Answered(Err(failure)) => Want::Done(failure.into()),
-            Happened::Moved(_) | Happened::MovedAll(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
+                Want::Done(Outcome::Error(ErrorCode::RpcFail))
+            }
         }
     }
 }

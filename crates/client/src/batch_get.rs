@@ -6,7 +6,7 @@ use crate::{
     preferred_replica,
 };
 use moonquake_clock::{Clocks, Span};
-use moonquake_faults::{PhaseId, Quirk};
+use moonquake_faults::Quirk;
 use moonquake_protocol::{ErrorCode, GetReplicaListResponse, Request, Response};
 
 /// What is known of one key.
@@ -77,14 +77,7 @@ impl BatchGet {
                 endpoint: replica.transport_endpoint.clone(),
                 lease: Span::from_ms(answer.lease_ttl_ms),
             });
-            moves.push(Move {
-                write: false,
-                replica: replica.clone(),
-                replica_id,
-                at,
-                part: PhaseId::GetPayloadPart,
-                done: PhaseId::GetPayloadDone,
-            });
+            moves.push(Move::from(&self.config, replica_id, replica, at));
             at += replica.size;
         }
         if moves.is_empty() {
@@ -168,7 +161,9 @@ impl Operation for BatchGet {
                     done
                 }
             }
-            Happened::Answered(Ok(_)) | Happened::Moved(_) => self.all(&Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::Waited => {
+                self.all(&Outcome::Error(ErrorCode::RpcFail))
+            }
         }
     }
 

@@ -132,7 +132,7 @@ impl BatchPut {
                 Err(code) => entry.result = Some(Outcome::Error(code)),
                 Ok(granted) => {
                     for replica in &granted {
-                        let Some(wanted) = Move::to(replica) else {
+                        let Some(wanted) = Move::to(&self.config, replica) else {
                             entry.result = Some(Outcome::Error(ErrorCode::TransferFail));
                             continue;
                         };

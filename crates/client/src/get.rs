@@ -5,7 +5,7 @@ use crate::{
     preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
-use moonquake_faults::{Guard, PhaseId};
+use moonquake_faults::Guard;
 use moonquake_protocol::{BufferDescriptor, ErrorCode, Request, Response};
 
 /// The query of every read.
@@ -27,15 +27,8 @@ pub(crate) fn lease_base(config: &ClientConfig, sent_at: Clocks, answered_at: Cl
 }
 
 /// The transfer of every read.
-pub(crate) fn read(replica_id: u64, replica: &BufferDescriptor) -> Want {
-    Want::Move(Move {
-        write: false,
-        replica: replica.clone(),
-        replica_id,
-        at: 0,
-        part: PhaseId::GetPayloadPart,
-        done: PhaseId::GetPayloadDone,
-    })
+pub(crate) fn read(config: &ClientConfig, replica_id: u64, replica: &BufferDescriptor) -> Want {
+    Want::Move(Move::from(config, replica_id, replica, 0))
 }
 
 /// The end of every read: a transfer that failed, or the lease check on the client's own clock.
@@ -106,11 +99,11 @@ impl Operation for Get {
                 self.sent_at = lease_base(&self.config, self.sent_at, now);
                 let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
                 match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
-                    Some((id, replica)) => read(id, replica),
+                    Some((id, replica)) => read(&self.config, id, replica),
                     None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),
                 }
             }
-            Happened::Answered(Ok(_)) | Happened::MovedAll(_) => {
+            Happened::Answered(Ok(_)) | Happened::MovedAll(_) | Happened::Waited => {
                 Want::Done(Outcome::Error(ErrorCode::RpcFail))
             }
             Happened::Moved(result) => finish(&self.config, now, result, self.sent_at, self.lease),

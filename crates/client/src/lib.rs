@@ -15,22 +15,26 @@ mod put;
 mod replica;
 mod session;
 mod single;
+mod tasks;
 
 pub use background::{Heartbeat, Mount, PingRound};
 pub use batch_get::BatchGet;
 pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
-pub use operation::{Call, CallPhases, Happened, Move, MoveFailure, Moved, Operation, RpcFailure, Want};
+pub use operation::{
+    Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation, RpcFailure, Want,
+};
 pub use outcome::Outcome;
 pub use put::{Put, PutKind};
 pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
 pub use single::{Single, granted_by};
+pub use tasks::RunTasks;
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};
-use moonquake_protocol::{ErrorCode, Uuid};
+use moonquake_protocol::{BufferDescriptor, ErrorCode, Uuid};
 
 /// What every operation of one client shares.
 #[derive(Clone, Debug)]
@@ -74,6 +78,11 @@ impl ClientConfig {
         } else {
             Outcome::Error(ErrorCode::ObjectAlreadyExists)
         }
+    }
+
+    /// Whether a range lies in this client's own memory. Mirrors `client_service.cpp:IsReplicaOnLocalMemory`.
+    pub(crate) fn owns(&self, buffer: &BufferDescriptor) -> bool {
+        self.local_endpoints.contains(&buffer.transport_endpoint)
     }
 
     /// Whether a transfer that is given up is fenced first, which upstream does not do.

@@ -1,7 +1,7 @@
 //! What an operation wants, and what it can be told.
 
-use crate::{Outcome, memory_of};
-use moonquake_clock::Clocks;
+use crate::{ClientConfig, Outcome, memory_of};
+use moonquake_clock::{Clocks, Span};
 use moonquake_faults::PhaseId;
 use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
 
@@ -41,6 +41,18 @@ impl CallPhases {
         sent: Some(PhaseId::GetQuerySent),
         response: Some(PhaseId::GetQueryResponse),
     };
+    /// Around the start of a copy or move.
+    pub const COPY_START: CallPhases = CallPhases {
+        before: Some(PhaseId::CopyStartBefore),
+        sent: Some(PhaseId::CopyStartSent),
+        response: Some(PhaseId::CopyStartResponse),
+    };
+    /// Around its end. The phase before it is that of the last payload.
+    pub const COPY_END: CallPhases = CallPhases {
+        before: None,
+        sent: Some(PhaseId::CopyEndSent),
+        response: Some(PhaseId::CopyEndResponse),
+    };
 }
 
 /// A request to the master.
@@ -55,7 +67,17 @@ pub struct Call {
     pub phases: CallPhases,
 }
 
-/// Bytes to be moved between the caller's buffer and a replica.
+/// Where the bytes of a transfer are on the client's side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Near {
+    /// In the operation's buffer.
+    Buffer,
+    /// In a replica that lies in the client's own segment; of a write only. Mirrors the source of
+    /// `client_service.cpp:ExecuteReplicaTransfer`.
+    Own(BufferDescriptor),
+}
+
+/// Bytes to be moved between the client's memory and a replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// To the replica (a put) or from it (a get).
@@ -65,8 +87,13 @@ pub struct Move {
     /// The id of that replica. The data path does not carry it; an owner without the quirk `descriptor-outlives-range`
     /// asks for it.
     pub replica_id: u64,
+    /// The client's side of it.
+    pub near: Near,
     /// The byte of the operation's buffer that goes with the replica's first one; above 0 only in a batch read.
     pub at: u64,
+    /// Whether the replica is the client's own, so that the bytes are copied within its process: no network is passed, and
+    /// no limit is kept. Mirrors `transfer_task.cpp:LOCAL_MEMCPY`, which is the default with TCP.
+    pub local: bool,
     /// The phase of each part that lands.
     pub part: PhaseId,
     /// The phase after the last one.
@@ -75,15 +102,46 @@ pub struct Move {
 
 impl Move {
     /// A whole object to one of its replicas; `None` if that is no memory replica.
-    pub(crate) fn to(replica: &ReplicaDescriptor) -> Option<Move> {
+    pub(crate) fn to(config: &ClientConfig, replica: &ReplicaDescriptor) -> Option<Move> {
+        let buffer = memory_of(replica)?;
         Some(Move {
             write: true,
-            replica: memory_of(replica)?.clone(),
+            replica: buffer.clone(),
             replica_id: replica.id,
+            near: Near::Buffer,
             at: 0,
+            local: config.owns(buffer),
             part: PhaseId::PutPayloadPart,
             done: PhaseId::PutPayloadDone,
         })
+    }
+
+    /// A whole replica in the client's own memory to another one; `None` if that is no memory replica.
+    pub(crate) fn copy(
+        config: &ClientConfig,
+        source: &BufferDescriptor,
+        target: &ReplicaDescriptor,
+    ) -> Option<Move> {
+        Some(Move {
+            near: Near::Own(source.clone()),
+            part: PhaseId::CopyPayloadPart,
+            done: PhaseId::CopyPayloadDone,
+            ..Move::to(config, target)?
+        })
+    }
+
+    /// A whole replica into the operation's buffer, from byte `at` of it on.
+    pub(crate) fn from(config: &ClientConfig, replica_id: u64, replica: &BufferDescriptor, at: u64) -> Move {
+        Move {
+            write: false,
+            replica: replica.clone(),
+            replica_id,
+            near: Near::Buffer,
+            at,
+            local: config.owns(replica),
+            part: PhaseId::GetPayloadPart,
+            done: PhaseId::GetPayloadDone,
+        }
     }
 }
 
@@ -101,6 +159,8 @@ pub enum Want {
     /// End the running transfer for good, so that it touches nothing any more, then go on with this. Mirrors nothing
     /// upstream, whose transfers go on.
     FenceThen(Box<Want>),
+    /// Nothing for that long, then be told.
+    Wait(Span),
     /// The result.
     Done(Outcome),
 }
@@ -142,6 +202,8 @@ pub enum Happened {
     Moved(Result<(), MoveFailure>),
     /// All transfers of a batch ended or were given up, in the order in which they were wanted.
     MovedAll(Vec<Moved>),
+    /// The time to wait is over.
+    Waited,
 }
 
 /// A state machine of the client.

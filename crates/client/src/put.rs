@@ -155,7 +155,7 @@ impl Put {
     fn write_on(&mut self) -> Want {
         while let Some(replica) = self.granted.get(self.written) {
             self.written += 1;
-            match Move::to(replica) {
+            match Move::to(&self.config, replica) {
                 Some(wanted) => return Want::Move(wanted),
                 None => self.failed = true,
             }

@@ -79,7 +79,7 @@ impl Operation for GetStart {
                     None => Outcome::Error(ErrorCode::InvalidReplica),
                 }
             }
-            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::MovedAll(_) => {
+            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
                 Outcome::Error(ErrorCode::RpcFail)
             }
         };
@@ -120,7 +120,7 @@ impl Operation for ReadSession {
         if over && self.config.guarded(Guard::SessionChecksLease) {
             return Want::Done(Outcome::Error(ErrorCode::LeaseExpired));
         }
-        read(*replica_id, replica)
+        read(&self.config, *replica_id, replica)
     }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
@@ -132,7 +132,9 @@ impl Operation for ReadSession {
                 self.session.sent_at,
                 self.session.lease,
             ),
-            Happened::Answered(_) | Happened::MovedAll(_) => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Answered(_) | Happened::MovedAll(_) | Happened::Waited => {
+                Want::Done(Outcome::Error(ErrorCode::RpcFail))
+            }
         }
     }
 }
@@ -162,7 +164,7 @@ impl PutWrite {
     fn write_on(&mut self) -> Want {
         while let Some(replica) = self.session.granted.get(self.written) {
             self.written += 1;
-            if let Some(wanted) = Move::to(replica) {
+            if let Some(wanted) = Move::to(&self.config, replica) {
                 return Want::Move(wanted);
             }
         }

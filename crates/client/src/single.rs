@@ -109,6 +109,12 @@ fn phases_of(request: &Request) -> CallPhases {
             Some(PhaseId::MountSent),
             Some(PhaseId::MountResponse),
         ],
+        Request::CopyStart { .. } | Request::DynamicReplicaCopyStart { .. } | Request::MoveStart { .. } => {
+            return CallPhases::COPY_START;
+        }
+        Request::CopyEnd { .. } | Request::DynamicReplicaCopyEnd { .. } | Request::MoveEnd { .. } => {
+            return CallPhases::COPY_END;
+        }
         _ => [None; 3],
     };
     CallPhases {
@@ -134,7 +140,9 @@ impl Operation for Single {
                 self.keep(&response);
                 Outcome::of(&response)
             }
-            Happened::Moved(_) | Happened::MovedAll(_) => Outcome::Error(ErrorCode::RpcFail),
+            Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
+                Outcome::Error(ErrorCode::RpcFail)
+            }
         };
         Want::Done(outcome)
     }

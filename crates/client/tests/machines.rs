@@ -259,3 +259,32 @@ fn an_answer_of_another_type_is_a_failed_call() {
         Want::Done(Outcome::Error(ErrorCode::RpcFail))
     );
 }
+
+#[test]
+fn a_replica_on_the_own_node_is_copied_within_the_process() {
+    for (endpoint, local) in [("n1", true), ("n2", false)] {
+        let own = || ClientConfig {
+            local_endpoints: vec!["n1".into()],
+            ..upstream()
+        };
+        let mut put = put(own());
+        put.begin(at(0));
+        let granted = vec![replica(1, endpoint, ReplicaStatus::Processing)];
+        let started = Happened::Answered(Ok(Response::PutStart(Ok(granted))));
+        let Want::Move(written) = put.next(at(0), started) else {
+            panic!("no transfer")
+        };
+        let mut get = Get::new(own(), "k".into());
+        get.begin(at(0));
+        let answer = GetReplicaListResponse {
+            replicas: vec![replica(1, endpoint, ReplicaStatus::Complete)],
+            lease_ttl_ms: 10,
+            object_checksum: None,
+        };
+        let queried = Happened::Answered(Ok(Response::GetReplicaList(Ok(answer))));
+        let Want::Move(read) = get.next(at(0), queried) else {
+            panic!("no transfer")
+        };
+        assert_eq!((written.local, read.local), (local, local), "{endpoint}");
+    }
+}

@@ -49,6 +49,21 @@ pub enum PhaseId {
     MountSent,
     /// The answer to MountSegment has arrived, not acted on. Mirrors the return of `master_client.cpp:MountSegment`.
     MountResponse,
+    /// A copy or move of a replica is about to send its start. Mirrors `client_service.cpp:Client::Copy` and `Client::Move`
+    /// before the call.
+    CopyStartBefore,
+    /// CopyStart or MoveStart is on its way, not handled. Mirrors the wire behind `master_client.cpp:CopyStart`.
+    CopyStartSent,
+    /// The answer to it has arrived, not acted on. Mirrors the return of `master_client.cpp:CopyStart`.
+    CopyStartResponse,
+    /// The n-th part of the source has landed at the target. Mirrors `tcp_transport_session_impl.h` after a chunk.
+    CopyPayloadPart,
+    /// All of the source has landed at one target. Mirrors the return of `client_service.cpp:TransferWrite`.
+    CopyPayloadDone,
+    /// CopyEnd or MoveEnd is on its way, not handled. Mirrors the wire behind `master_client.cpp:CopyEnd`.
+    CopyEndSent,
+    /// The answer to it has arrived, not acted on. Mirrors the return of `master_client.cpp:CopyEnd`.
+    CopyEndResponse,
 }
 
 /// The kind of moment a phase is, which decides which actions make sense there.
@@ -75,7 +90,7 @@ pub struct Phase {
     pub id: PhaseId,
     /// Its name in scenarios.
     pub name: &'static str,
-    /// The operation it belongs to: `put`, `get`, `revoke`, `remove` or `mount`.
+    /// The operation it belongs to: `put`, `get`, `revoke`, `remove`, `mount` or `copy`.
     pub operation: &'static str,
     /// The RPC it surrounds, where there is one.
     pub rpc: Option<&'static str>,
@@ -116,6 +131,13 @@ phases! {
     MountBefore "client.mount.before" "mount" Some("MountSegment"), Before, "the mount has begun, nothing is sent";
     MountSent "client.mount.sent" "mount" Some("MountSegment"), Sent, "MountSegment is on its way, not handled";
     MountResponse "client.mount.response" "mount" Some("MountSegment"), Response, "MountSegment is answered, the mount has not returned";
+    CopyStartBefore "client.copy.start_before" "copy" Some("CopyStart"), Before, "the copy or move has begun, its start is not sent";
+    CopyStartSent "client.copy.start_sent" "copy" Some("CopyStart"), Sent, "CopyStart or MoveStart is on its way, not handled";
+    CopyStartResponse "client.copy.start_response" "copy" Some("CopyStart"), Response, "the start is answered, no byte is copied";
+    CopyPayloadPart "client.copy.payload_part" "copy" None, Part, "the n-th part of the source has landed at a target";
+    CopyPayloadDone "client.copy.payload_done" "copy" None, Done, "all bytes have landed at a target, the end is not sent";
+    CopyEndSent "client.copy.end_sent" "copy" Some("CopyEnd"), Sent, "CopyEnd or MoveEnd is on its way, not handled";
+    CopyEndResponse "client.copy.end_response" "copy" Some("CopyEnd"), Response, "the end is answered, the task is not reported";
 }
 
 impl PhaseId {

@@ -210,6 +210,10 @@ impl Driver {
                     want = *then;
                     continue;
                 }
+                Want::Wait(length) => {
+                    tokio::time::sleep(Duration::from_nanos(length.ns)).await;
+                    Happened::Waited
+                }
                 Want::Call(call) => {
                     let answer = self.rpc.call_in(&call.request, call.phases).await;
                     Happened::Answered(answer.map_err(|failure| match failure.code() {

@@ -50,6 +50,17 @@ pub(crate) fn reaches(verb: Verb, phase: PhaseId) -> bool {
             verb,
             Verb::Remove | Verb::BatchRemove | Verb::RemoveByRegex | Verb::RemoveAll
         ),
+        P::CopyStartBefore | P::CopyStartSent | P::CopyStartResponse => {
+            verb == Verb::RunTasks
+                || is_call(
+                    verb,
+                    &[Rpc::CopyStart, Rpc::MoveStart, Rpc::DynamicReplicaCopyStart],
+                )
+        }
+        P::CopyPayloadPart | P::CopyPayloadDone => verb == Verb::RunTasks,
+        P::CopyEndSent | P::CopyEndResponse => {
+            verb == Verb::RunTasks || is_call(verb, &[Rpc::CopyEnd, Rpc::MoveEnd, Rpc::DynamicReplicaCopyEnd])
+        }
         P::MountBefore | P::MountSent | P::MountResponse => is_call(verb, &[Rpc::MountSegment]),
     }
 }
@@ -67,6 +78,10 @@ fn is_call(verb: Verb, calls: &[Rpc]) -> bool {
 
 /// Whether the phase belongs to the first request of an operation that reaches it.
 pub(crate) fn is_first_request(verb: Verb, phase: PhaseId) -> bool {
+    if verb == Verb::RunTasks {
+        // It fetches first.
+        return false;
+    }
     let first = ["PutStart", "GetReplicaList"];
     !whole_put(verb) || phase.row().rpc.is_some_and(|rpc| first.contains(&rpc))
 }

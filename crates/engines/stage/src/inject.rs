@@ -269,7 +269,8 @@ impl<P: Ports> Stage<'_, P> {
             running.rate = Some(rate);
         }
         let (now, chunk) = (self.now, self.plan.world.chunk_bytes);
-        if let Some(transfer) = transfer.and_then(|id| self.transfers.get_mut(&id)) {
+        let struck = transfer.and_then(|id| self.transfers.get_mut(&id));
+        if let Some(transfer) = struck.filter(|transfer| !transfer.local) {
             transfer.rate = Some(rate);
             transfer.next_at = now + duration(chunk.min(transfer.size - transfer.moved), rate);
         }

@@ -17,6 +17,8 @@ pub(crate) enum BufferKey {
     Named(String),
     /// The block of its client's staging memory that one operation has.
     Staging(u64),
+    /// A range of the client's own segment, which a copy reads.
+    Own(Range),
 }
 
 /// An access that the witness has seen and not written down yet.
@@ -56,6 +58,8 @@ impl Buffers {
                 region.read(from, len).ok()
             }
             BufferKey::Staging(operation) => self.staging.read(*operation, from, len),
+            // The memory of a segment is behind the ports.
+            BufferKey::Own(_) => None,
         };
         bytes.unwrap_or_default()
     }
@@ -69,6 +73,8 @@ impl Buffers {
                 region.write(from, bytes).is_ok()
             }
             BufferKey::Staging(operation) => self.staging.write(*operation, from, bytes),
+            // Nothing is read into a segment.
+            BufferKey::Own(_) => false,
         }
     }
 
@@ -226,20 +232,27 @@ impl<P: Ports> Stage<'_, P> {
         {
             seen.push((staging_of(client), !write, block.from + from, block.from + to));
         }
-        let start = transfer.offset + from;
-        let moved = Range {
-            segment: transfer.owner.clone(),
-            offset: start,
+        let part = |segment: &str, start: u64| Range {
+            segment: segment.to_owned(),
+            offset: start + from,
             size: to - from,
         };
-        for (name, range) in self
-            .bound
-            .iter()
-            .filter(|(name, range)| self.watched(name) && range.overlaps(&moved))
-        {
-            let first = start.max(range.offset) - range.offset;
-            let last = (start + moved.size).min(range.offset + range.size) - range.offset;
-            seen.push((name.clone(), write, first, last));
+        let mut ranges = vec![(part(&transfer.owner, transfer.offset), write)];
+        // A copy reads the segment of its own client.
+        if let BufferKey::Own(source) = &transfer.buffer {
+            ranges.push((part(&source.segment, source.offset), false));
+        }
+        for (moved, write) in ranges {
+            let end = moved.offset + moved.size;
+            for (name, range) in self
+                .bound
+                .iter()
+                .filter(|(name, range)| self.watched(name) && range.overlaps(&moved))
+            {
+                let first = moved.offset.max(range.offset) - range.offset;
+                let last = end.min(range.offset + range.size) - range.offset;
+                seen.push((name.clone(), write, first, last));
+            }
         }
         for (name, write, from, to) in seen {
             self.buffers.pending.push(Access {

@@ -41,6 +41,8 @@ pub(crate) struct Running {
     pub(crate) call: Option<(u64, Clocks)>,
     /// The transfers of a batch that it waits for, each with how it ended.
     pub(crate) wave: Vec<(Option<u64>, Option<Moved>)>,
+    /// When the wait that it wanted is over.
+    pub(crate) wakes_at: Option<Span>,
     /// Transfers that its limit gave up and that still run.
     pub(crate) given_up: Vec<u64>,
     pub(crate) buffer: BufferKey,
@@ -72,6 +74,7 @@ impl<P: Ports> Stage<'_, P> {
             pending: Some(Pending::Begin),
             call: None,
             wave: Vec::new(),
+            wakes_at: None,
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
             size,
@@ -139,8 +142,23 @@ impl<P: Ports> Stage<'_, P> {
                 }
                 self.want(id, *then)
             }
+            Want::Wait(length) => {
+                let until = self.now + length;
+                if let Some(running) = self.running.get_mut(&id) {
+                    running.wakes_at = Some(until);
+                }
+                Ok(())
+            }
             Want::Done(outcome) => self.finish(id, &outcome),
         }
+    }
+
+    /// The wait of an operation is over.
+    pub(crate) fn wake(&mut self, id: u64) -> Staged<()> {
+        if let Some(running) = self.running.get_mut(&id) {
+            running.wakes_at = None;
+        }
+        self.tell(id, Happened::Waited)
     }
 
     /// Submits the transfers of a batch before any of them moves.

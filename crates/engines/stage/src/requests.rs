@@ -5,7 +5,8 @@ use crate::ports::Ports;
 use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{
-    BatchGet, BatchPut, ClientConfig, Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession, Single,
+    BatchGet, BatchPut, ClientConfig, Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession,
+    RunTasks, Single,
 };
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -86,6 +87,7 @@ impl<P: Ports> Stage<'_, P> {
                 let size = session.size_bytes;
                 write(Box::new(PutWrite::new(config, session)), size)
             }
+            Verb::RunTasks => plain(Box::new(RunTasks::new(config)), 0),
             Verb::Close => plain(Box::new(self.close_machine(who)), 0),
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));

@@ -137,7 +137,7 @@ impl<P: Ports> Stage<'_, P> {
                     (BufferKey::Staging(_), Some(other)) => {
                         place == staging_of(client) && other.from < to && from < other.to
                     }
-                    (BufferKey::Staging(_), None) => false,
+                    (BufferKey::Staging(_), None) | (BufferKey::Own(_), _) => false,
                 }
         };
         let live = self.transfers.values().filter(reaches);

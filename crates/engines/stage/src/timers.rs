@@ -20,6 +20,8 @@ pub(crate) enum Due {
     Progress(u64),
     /// The client gives a transfer up.
     Limit(u64, u64),
+    /// The wait of an operation is over.
+    Wake(u64),
     /// A delayed message or the next part of a slow transfer can move. What arrives at the instant of a deadline is late.
     Movement,
     /// A client pings.
@@ -116,7 +118,8 @@ impl<P: Ports> Stage<'_, P> {
     fn transfer_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
         let timeouts = self.plan.world.timeouts;
         self.transfers.values().flat_map(move |transfer| {
-            let acts = self.acts(&transfer.actor);
+            // A copy within a process keeps no limit.
+            let acts = self.acts(&transfer.actor) && !transfer.local;
             let moving = self.transfer_is_free(transfer) && transfer.next_at > self.now;
             let (submitted, moved) = (transfer.submitted_at, transfer.progress_at);
             let rules = &self.options.rules;
@@ -168,8 +171,14 @@ impl<P: Ports> Stage<'_, P> {
             .iter()
             .enumerate()
             .map(|(index, repeater)| (repeater.next_at, Due::Repeat(index)));
+        // A sleep is as long as it was asked for, whatever is done to a clock meanwhile.
+        let wakes = self
+            .running
+            .iter()
+            .filter_map(|(id, running)| Some((running.wakes_at?, Due::Wake(*id))));
         self.boundary_due()
             .into_iter()
+            .chain(wakes)
             .chain(comebacks)
             .chain(delayed)
             .chain(repeats)
@@ -197,6 +206,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.end_transfer(*transfer, false, "closed: no progress", Err(MoveFailure::Closed))
             }
             Due::Limit(running, transfer) => self.give_up_transfer(*running, *transfer),
+            Due::Wake(running) => self.wake(*running),
         }
     }
 
@@ -242,6 +252,7 @@ impl<P: Ports> Stage<'_, P> {
                 .transfers
                 .values()
                 .any(|transfer| self.transfer_is_free(transfer))
+            && !self.running.values().any(|running| running.wakes_at.is_some())
             && self.ready().is_empty()
     }
 }

@@ -3,7 +3,7 @@
 use crate::memory::BufferKey;
 use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
-use moonquake_client::{Move, MoveFailure};
+use moonquake_client::{Move, MoveFailure, Near};
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Block, Op};
 use moonquake_faults::PhaseId;
@@ -28,6 +28,8 @@ pub(crate) struct Transfer {
     pub(crate) block: Option<Block>,
     /// The byte of the buffer that goes with the first byte of the range.
     pub(crate) buffer_at: u64,
+    /// Whether it is a copy within one process, which passes no network and keeps no limit.
+    pub(crate) local: bool,
     pub(crate) part: PhaseId,
     pub(crate) done: PhaseId,
     pub(crate) opened: bool,
@@ -46,7 +48,7 @@ impl Transfer {
     pub(crate) fn buffer_name(&self) -> Option<String> {
         match &self.buffer {
             BufferKey::Named(name) => Some(name.clone()),
-            BufferKey::Staging(_) => None,
+            BufferKey::Staging(_) | BufferKey::Own(_) => None,
         }
     }
 
@@ -74,8 +76,16 @@ impl<P: Ports> Stage<'_, P> {
             operation.actor.clone(),
             operation.op,
             operation.buffer.clone(),
-            operation.rate,
+            // A rate is one of a link.
+            operation.rate.filter(|_| !wanted.local),
         );
+        let buffer = match &wanted.near {
+            Near::Buffer => buffer,
+            Near::Own(source) => match self.range_of(source) {
+                Some(source) => BufferKey::Own(source),
+                None => return Ok(None),
+            },
+        };
         let block = match buffer {
             BufferKey::Named(ref name) => {
                 let (from, to) = (wanted.at, wanted.at + range.size);
@@ -83,6 +93,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.note_reuse(&actor, op, name, (from, to));
                 None
             }
+            BufferKey::Own(_) => None,
             BufferKey::Staging(operation) => {
                 self.take_staging(operation, wanted.at + range.size);
                 self.buffers.staging.block(operation).map(|block| Block {
@@ -107,6 +118,7 @@ impl<P: Ports> Stage<'_, P> {
             buffer,
             block,
             buffer_at: wanted.at,
+            local: wanted.local,
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -173,7 +185,10 @@ impl<P: Ports> Stage<'_, P> {
         let (write, buffer, owner) = (transfer.write, transfer.buffer.clone(), transfer.owner.clone());
         let at = transfer.buffer_at;
         let there = if write {
-            let bytes = self.buffers.read(&buffer, at + from, len);
+            let bytes = match &buffer {
+                BufferKey::Own(source) => self.ports.peek(&source.segment, source.offset + from, len)?,
+                _ => self.buffers.read(&buffer, at + from, len),
+            };
             self.ports.write_part(id, &bytes)?
         } else {
             match self.ports.read_part(id, len)? {
@@ -233,9 +248,11 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(rate) = transfer.rate {
             transfer.next_at = now + duration(transfer.next_part(chunk), rate);
         }
-        let (phase, op) = (transfer.part, transfer.op);
+        let (phase, op, local) = (transfer.part, transfer.op, transfer.local);
         self.log_owners()?;
-        self.network_phase(phase, &actor, op, None, Some(id))?;
+        if !local {
+            self.network_phase(phase, &actor, op, None, Some(id))?;
+        }
         self.actor_phase(phase, &actor, op, None, Some(id))
     }
 
@@ -244,6 +261,7 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         };
         let (actor, op, phase) = (transfer.actor.clone(), transfer.op, transfer.done);
+        let local = transfer.local;
         let acknowledged = self.ports.close_transfer(id, true, "complete")?;
         self.log_owners()?;
         if !acknowledged {
@@ -251,7 +269,9 @@ impl<P: Ports> Stage<'_, P> {
         }
         // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
         let waiter = self.retire(id);
-        self.network_phase(phase, &actor, op, None, Some(id))?;
+        if !local {
+            self.network_phase(phase, &actor, op, None, Some(id))?;
+        }
         self.actor_phase(phase, &actor, op, None, Some(id))?;
         waiter.map_or(Ok(()), |running| self.moved(running, id, Ok(())))
     }

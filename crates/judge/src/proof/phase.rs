@@ -1,7 +1,7 @@
 //! Whether an operation stood exactly at a phase, told from its neighbours.
 
 use super::progress::{Call, Progress, reported};
-use crate::rpc::{self, Family};
+use crate::rpc::{self, Family, ReplicationEnd};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Leg, Op};
 use moonquake_faults::{Moment, PhaseId};
@@ -72,7 +72,55 @@ fn fits(view: &View<'_>, op: Op, progress: &Progress, phase: PhaseId, pos: Pos, 
         PhaseId::MountBefore => p.began.is_some() && p.mount.is_none(),
         PhaseId::MountSent => sent(p.mount),
         PhaseId::MountResponse => answered(p.mount),
+        PhaseId::CopyStartBefore => copy_can_begin(view, op, pos),
+        PhaseId::CopyStartSent => sent(p.copy) && is_fresh(p),
+        PhaseId::CopyStartResponse => answered(p.copy) && is_fresh(p),
+        PhaseId::CopyPayloadPart => written && copies(p) && p.open > 0,
+        PhaseId::CopyPayloadDone => written && copies(p) && all_landed(p),
+        PhaseId::CopyEndSent => sent(p.copied) && is_latest(p, p.copied) && (untouched || all_landed(p)),
+        PhaseId::CopyEndResponse => {
+            answered(p.copied) && is_latest(p, p.copied) && (untouched || all_landed(p))
+        }
     }
+}
+
+/// Whether the next thing that an operation sends is the start of a copy: nothing was sent, or, of one that executes
+/// tasks, they were fetched and none is at work.
+fn copy_can_begin(view: &View<'_>, op: Op, pos: Pos) -> bool {
+    let last = view.frames_of(op).filter(|frame| frame.pos < pos).last();
+    match (view.verb(op), last) {
+        (Some(Verb::RunTasks), Some(last)) => {
+            let between = matches!(last.rpc, "FetchTasks" | "MarkTaskToComplete");
+            let refused = rpc::is_replication_start(last.rpc) && last.code != Some("ok");
+            last.leg == Leg::ResponseDelivered && (between || refused)
+        }
+        (Some(Verb::RunTasks), None) => false,
+        (_, last) => last.is_none(),
+    }
+}
+
+/// Whether a call was sent after every other one of the copy that was sent last.
+fn is_latest(progress: &Progress, call: Option<Call>) -> bool {
+    let sent = |call: Option<Call>| call.and_then(|call| call.sent);
+    let others = [progress.copy, progress.copied, progress.uncopied];
+    sent(call).is_some() && others.into_iter().all(|other| sent(other) <= sent(call))
+}
+
+/// Whether nothing was sent or copied since the start of the copy that was sent last.
+fn is_fresh(progress: &Progress) -> bool {
+    let start = progress.copy.and_then(|call| call.sent);
+    is_latest(progress, progress.copy) && progress.data.last().copied() < start
+}
+
+/// Whether bytes were copied since the start of the copy that was sent last, which was answered.
+fn copies(progress: &Progress) -> bool {
+    let answered = progress.copy.and_then(|call| call.delivered);
+    answered.is_some() && is_latest(progress, progress.copy) && progress.data.last().copied() > answered
+}
+
+/// Whether an operation passes phases of the kind of `phase`: those of copies belong to operations that copy.
+fn passes(view: &View<'_>, op: Op, phase: PhaseId) -> bool {
+    (view.verb(op) == Some(Verb::RunTasks)) == (phase.row().operation == "copy")
 }
 
 /// Whether an operation is nothing but a revoke.
@@ -144,8 +192,12 @@ pub(crate) fn actor_of<'a>(view: &View<'a>, op: Op) -> Option<&'a str> {
 fn hits_of(view: &View<'_>, op: Op, phase: PhaseId, pos: Pos, current: bool) -> u64 {
     let progress = Progress::of(view, op, pos);
     let once = |reached: bool| u64::from(reached);
-    let same_way = progress.wrote == Some(phase.row().operation != "get");
+    let same_way = progress.wrote == Some(phase.row().operation != "get") && passes(view, op, phase);
+    let executes = view.verb(op) == Some(Verb::RunTasks) && phase.row().operation == "copy";
     match phase.row().moment {
+        // One operation executes many tasks.
+        Moment::Before if executes => count(view, op, phase, pos, Leg::RequestSent) + u64::from(current),
+        Moment::Done if executes => progress.complete as u64,
         Moment::Part if same_way => progress.parts_landed,
         Moment::Part => 0,
         // The current operation stands at the phase, which its caller checks.
@@ -175,7 +227,15 @@ fn surrounds(phase: PhaseId, rpc: &str) -> bool {
             return rpc::is_removal(rpc);
         }
         PhaseId::MountBefore | PhaseId::MountSent | PhaseId::MountResponse => return rpc == "MountSegment",
-        PhaseId::PutPayloadPart
+        PhaseId::CopyStartBefore | PhaseId::CopyStartSent | PhaseId::CopyStartResponse => {
+            return rpc::is_replication_start(rpc);
+        }
+        PhaseId::CopyEndSent | PhaseId::CopyEndResponse => {
+            return matches!(rpc::replication_end(rpc), Some(ReplicationEnd::Commit { .. }));
+        }
+        PhaseId::CopyPayloadPart
+        | PhaseId::CopyPayloadDone
+        | PhaseId::PutPayloadPart
         | PhaseId::PutPayloadDone
         | PhaseId::GetPayloadPart
         | PhaseId::GetPayloadDone => return false,

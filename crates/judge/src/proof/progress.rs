@@ -1,7 +1,7 @@
 //! How far an operation had come at one place in the record, from what the link and the owner saw.
 
 use crate::outcome;
-use crate::rpc::{self, Family};
+use crate::rpc::{self, Family, ReplicationEnd};
 use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Leg, Op};
 use moonquake_faults::PhaseId;
@@ -26,6 +26,10 @@ pub(crate) struct Progress {
     pub(crate) query: Option<Call>,
     pub(crate) remove: Option<Call>,
     pub(crate) mount: Option<Call>,
+    /// The start of a copy or move, its commit and its revoke.
+    pub(crate) copy: Option<Call>,
+    pub(crate) copied: Option<Call>,
+    pub(crate) uncopied: Option<Call>,
     /// Places of everything that its transfers did.
     pub(crate) data: Vec<Pos>,
     pub(crate) parts_landed: u64,
@@ -92,7 +96,12 @@ impl Progress {
             Some(Family::Query) => &mut self.query,
             _ if rpc::is_removal(frame.rpc) => &mut self.remove,
             _ if frame.rpc == "MountSegment" => &mut self.mount,
-            _ => return,
+            _ if rpc::is_replication_start(frame.rpc) => &mut self.copy,
+            _ => match rpc::replication_end(frame.rpc) {
+                Some(ReplicationEnd::Commit { .. }) => &mut self.copied,
+                Some(ReplicationEnd::Revoke) => &mut self.uncopied,
+                None => return,
+            },
         };
         let call = slot.get_or_insert_with(Call::default);
         if frame.leg == Leg::RequestSent || call.message != frame.message {
@@ -119,10 +128,14 @@ impl Progress {
             PhaseId::GetQueryBefore | PhaseId::GetQuerySent | PhaseId::GetQueryResponse => self.query,
             PhaseId::RemoveBefore | PhaseId::RemoveSent | PhaseId::RemoveResponse => self.remove,
             PhaseId::MountBefore | PhaseId::MountSent | PhaseId::MountResponse => self.mount,
+            PhaseId::CopyStartBefore | PhaseId::CopyStartSent | PhaseId::CopyStartResponse => self.copy,
+            PhaseId::CopyEndSent | PhaseId::CopyEndResponse => self.copied,
             PhaseId::PutPayloadPart
             | PhaseId::PutPayloadDone
             | PhaseId::GetPayloadPart
-            | PhaseId::GetPayloadDone => None,
+            | PhaseId::GetPayloadDone
+            | PhaseId::CopyPayloadPart
+            | PhaseId::CopyPayloadDone => None,
         }
     }
 
@@ -135,6 +148,9 @@ impl Progress {
             self.query,
             self.remove,
             self.mount,
+            self.copy,
+            self.copied,
+            self.uncopied,
         ];
         let mut places: Vec<Pos> = calls
             .into_iter()
@@ -166,11 +182,14 @@ impl Progress {
         let mut words: Vec<String> = [
             call("GetReplicaList", self.query),
             call("PutStart", self.start),
+            call("the start of the copy", self.copy),
             self.data_words(),
             call("PutEnd", self.end),
             call("PutRevoke", self.revoke),
             call("the removal", self.remove),
             call("MountSegment", self.mount),
+            call("the end of the copy", self.copied),
+            call("the revoke of the copy", self.uncopied),
         ]
         .into_iter()
         .flatten()

@@ -139,6 +139,7 @@ fn deed(plan: &Plan, action: &Do) -> String {
         Verb::BatchGet => format!("gets {keys} in a batch"),
         Verb::BatchExist => format!("asks whether {keys} exist"),
         Verb::BatchRemove => format!("removes {keys} in a batch"),
+        Verb::RunTasks => "fetches tasks and executes them".to_owned(),
         Verb::Close => "closes".to_owned(),
         Verb::GetStart => format!("asks for the descriptors of {key} and keeps them"),
         Verb::GetRead => format!("reads with the descriptors of {session}"),

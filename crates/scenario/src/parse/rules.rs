@@ -340,13 +340,18 @@ impl Rules<'_, '_> {
         if target == "master" {
             return match phase.row().moment {
                 Moment::Before | Moment::Sent => true,
-                _ => phase.row().operation == "put" && phase < PhaseId::PutEndResponse,
+                _ => match phase.row().operation {
+                    "put" => phase < PhaseId::PutEndResponse,
+                    // After its end comes the report on the task.
+                    operation => operation == "copy",
+                },
             };
         }
         self.plan.is_node(target)
             && match phase.row().operation {
                 "put" => phase < PhaseId::PutPayloadDone,
                 "get" => phase < PhaseId::GetPayloadDone,
+                "copy" => phase < PhaseId::CopyPayloadDone,
                 _ => false,
             }
     }

@@ -76,6 +76,7 @@ pub(super) fn keys(verb: Verb) -> Keys {
             vec![("regex", ArgKind::Text), FORCE, TENANT],
         ),
         Verb::RemoveAll => (&[], &["count"], vec![FORCE, TENANT]),
+        Verb::RunTasks => (&[], &["count", "bind"], vec![]),
         Verb::Close | Verb::Resume => (&[], &[], vec![]),
         Verb::GetRead => (&[], &["use", "into", "payload"], vec![]),
         Verb::GetEnd => (&[], &["use"], vec![]),

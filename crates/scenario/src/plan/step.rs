@@ -172,6 +172,8 @@ pub enum Verb {
     BatchExist,
     /// Mirrors `client_service.cpp:Client::BatchRemove`.
     BatchRemove,
+    /// One poll for tasks, and the copies and moves that it brings. Mirrors `client_service.cpp:PollAndDispatchTasks`.
+    RunTasks,
     /// Mirrors the destruction of a client: its segments are unmounted.
     Close,
     /// Queries and keeps the descriptors with their lease. Mirrors a get session's start.

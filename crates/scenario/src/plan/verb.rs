@@ -4,7 +4,7 @@ use super::Verb;
 use moonquake_protocol::Rpc;
 
 /// The verbs that are no RPC, with their words.
-const WORDS: [(Verb, &str); 20] = [
+const WORDS: [(Verb, &str); 21] = [
     (Verb::Put, "put"),
     (Verb::Get, "get"),
     (Verb::Upsert, "upsert"),
@@ -18,6 +18,7 @@ const WORDS: [(Verb, &str); 20] = [
     (Verb::BatchGet, "batch_get"),
     (Verb::BatchExist, "batch_exist"),
     (Verb::BatchRemove, "batch_remove"),
+    (Verb::RunTasks, "run_tasks"),
     (Verb::Close, "close"),
     (Verb::GetStart, "get_start"),
     (Verb::GetRead, "get_read"),
@@ -123,6 +124,6 @@ mod tests {
         assert_eq!(Verb::from_name("put_start"), Some(Verb::Rpc(Rpc::PutStart)));
         assert_eq!(Verb::from_name("remove"), Some(Verb::Remove));
         assert_eq!(Verb::from_name("putt"), None);
-        assert_eq!(all.len(), 20 + 64 - 4);
+        assert_eq!(all.len(), 21 + 64 - 4);
     }
 }
