@@ -318,3 +318,20 @@ fn cxl_knows_the_first_preferred_segment_and_no_other() {
         Err(ErrorCode::NoAvailableHandle)
     );
 }
+
+/// Upstream makes room for as many replicas as a request wants, but only where there is a segment.
+#[test]
+fn more_replicas_than_any_memory_holds_are_an_internal_error_where_there_is_a_segment() {
+    for (wanted, segments, code) in [
+        (1 << 32, 1, ErrorCode::InternalError),
+        (1 << 33, 1, ErrorCode::InternalError),
+        (1 << 32, 0, ErrorCode::NoAvailableHandle),
+    ] {
+        let mut harness = Harness::with_segments(&[("a", MIB)][..segments]);
+        let started = harness.put_start_as(client(1), "k", 10, &replicas(wanted));
+        assert_eq!(started, Err(code), "{wanted} on {segments}");
+    }
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    let started = harness.put_start_as(client(1), "k", 10, &replicas((1 << 32) - 1));
+    assert_eq!(started.map(|replicas| replicas.len()), Ok(1));
+}
