@@ -28,14 +28,22 @@ fn a_lease_that_counts_from_the_first_read_is_renewed_only_once_it_is_over() {
         harness.get("k").unwrap();
         harness.at(Span::from_secs(10) + NS);
         let removed = harness.remove("k", false);
-        assert_eq!(removed.is_ok(), wrongly, "10 s after the first read, 4 s after the second");
+        assert_eq!(
+            removed.is_ok(),
+            wrongly,
+            "10 s after the first read, 4 s after the second"
+        );
         if wrongly {
             harness.put("k", MIB);
         }
         harness.at(Span::from_secs(20));
         harness.get("k").unwrap();
         harness.at(Span::from_secs(29));
-        assert_eq!(harness.remove("k", false), Err(ErrorCode::ObjectHasLease), "a new one");
+        assert_eq!(
+            harness.remove("k", false),
+            Err(ErrorCode::ObjectHasLease),
+            "a new one"
+        );
     }
 }
 

@@ -6,7 +6,9 @@ use super::harness::*;
 use super::pins::{pin_end, pinned};
 use crate::objects::PendingPin;
 use moonquake_clock::Span;
-use moonquake_protocol::{ErrorCode, ObjectMeta, ReplicaType, ReplicateConfig, Request, Response, SoftPinAction};
+use moonquake_protocol::{
+    ErrorCode, ObjectMeta, ReplicaType, ReplicateConfig, Request, Response, SoftPinAction,
+};
 
 /// `k` as it is written to memory, and already on the disk of a client.
 fn half_done(config: &ReplicateConfig) -> Harness {
@@ -16,7 +18,11 @@ fn half_done(config: &ReplicateConfig) -> Harness {
     harness
 }
 
-fn end(harness: &mut Harness, replica_type: ReplicaType, object_checksum: Option<u64>) -> Result<(), ErrorCode> {
+fn end(
+    harness: &mut Harness,
+    replica_type: ReplicaType,
+    object_checksum: Option<u64>,
+) -> Result<(), ErrorCode> {
     let object_meta = ObjectMeta {
         key: "k".to_owned(),
         object_checksum,
@@ -87,12 +93,19 @@ fn a_pin_is_not_carried_out_where_the_object_could_be_read_before() {
 #[test]
 fn a_revoke_of_what_is_finished_is_refused_and_one_of_nothing_is_not() {
     let mut harness = half_done(&ReplicateConfig::default());
-    assert_eq!(revoke(&mut harness, ReplicaType::LocalDisk), Err(ErrorCode::InvalidWrite));
+    assert_eq!(
+        revoke(&mut harness, ReplicaType::LocalDisk),
+        Err(ErrorCode::InvalidWrite)
+    );
     assert_eq!(revoke(&mut harness, ReplicaType::Disk), Ok(()));
     end(&mut harness, ReplicaType::All, None).unwrap();
     let kinds = [ReplicaType::All, ReplicaType::LocalDisk, ReplicaType::Disk];
     for kind in kinds {
-        assert_eq!(revoke(&mut harness, kind), Err(ErrorCode::InvalidWrite), "{kind:?}");
+        assert_eq!(
+            revoke(&mut harness, kind),
+            Err(ErrorCode::InvalidWrite),
+            "{kind:?}"
+        );
     }
 }
 
@@ -113,9 +126,21 @@ fn still_wants(harness: &mut Harness, replicas: Vec<u64>) -> bool {
         ttl_ms: 1_000,
         replicas,
     };
-    harness.master.objects.at_mut(id).unwrap().set_pending_pin(Some(wish));
+    harness
+        .master
+        .objects
+        .at_mut(id)
+        .unwrap()
+        .set_pending_pin(Some(wish));
     harness.master.settle_write_at(id);
-    harness.master.objects.at(id).unwrap().extra().pending_pin.is_some()
+    harness
+        .master
+        .objects
+        .at(id)
+        .unwrap()
+        .extra()
+        .pending_pin
+        .is_some()
 }
 
 #[test]
@@ -142,9 +167,15 @@ fn a_sweep_closes_a_write_at_once_that_has_only_finished_replicas_left() {
         replica_type: ReplicaType::All,
         tenant_id: String::new(),
     };
-    assert_eq!(harness.send(&request), Response::PutRevoke(Err(ErrorCode::IllegalClient)));
+    assert_eq!(
+        harness.send(&request),
+        Response::PutRevoke(Err(ErrorCode::IllegalClient))
+    );
     harness.advance(NS);
     harness.master.sweep(harness.now);
-    assert_eq!(end(&mut harness, ReplicaType::All, None), Err(ErrorCode::InvalidWrite));
+    assert_eq!(
+        end(&mut harness, ReplicaType::All, None),
+        Err(ErrorCode::InvalidWrite)
+    );
     assert_eq!(end(&mut harness, ReplicaType::LocalDisk, None), Ok(()));
 }

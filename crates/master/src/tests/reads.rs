@@ -224,7 +224,11 @@ fn what_is_told_of_a_key_does_not_depend_on_the_answer_it_is_written_over() {
                 }
             }
             let alone = over(&mut harness, second, nothing());
-            assert_eq!(over(&mut harness, second, earlier), alone, "{second} over {first}");
+            assert_eq!(
+                over(&mut harness, second, earlier),
+                alone,
+                "{second} over {first}"
+            );
         }
     }
 }
