@@ -20,6 +20,7 @@ mod puts;
 mod random;
 mod reads;
 mod removals;
+mod second_pass;
 mod segments;
 mod strict;
 mod sweeps;
