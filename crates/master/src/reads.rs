@@ -147,7 +147,11 @@ impl Master {
 
     /// Visits keys as upstream's batch reads do: shard by shard, downwards from a random one. The draw comes from the
     /// engine that places replicas, so a batch read moves every later placement.
-    fn in_shard_order(&mut self, keys: &[String], mut read: impl FnMut(&mut Master, usize, Option<Id>)) {
+    pub(crate) fn in_shard_order(
+        &mut self,
+        keys: &[String],
+        mut read: impl FnMut(&mut Master, usize, Option<Id>),
+    ) {
         if keys.is_empty() {
             return;
         }

@@ -117,7 +117,7 @@ impl Master {
     }
 
     /// The names that a write prefers: its own list, then, if it asks for its own machine, the hosts in order.
-    fn preferred_names(&self, write: &Write<'_>) -> Vec<String> {
+    pub(crate) fn preferred_names(&self, write: &Write<'_>) -> Vec<String> {
         let config = write.config;
         let mut names: Vec<String> = Vec::new();
         let own = if config.preferred_segment.is_empty() {

@@ -19,7 +19,12 @@ fn one_of_three() -> Harness {
     harness
 }
 
-fn copy(harness: &mut Harness, key: &str, from: &str, to: &[&str]) -> Result<CopyStartResponse, ErrorCode> {
+pub(super) fn copy(
+    harness: &mut Harness,
+    key: &str,
+    from: &str,
+    to: &[&str],
+) -> Result<CopyStartResponse, ErrorCode> {
     let request = Request::CopyStart {
         client_id: client(1),
         key: key.to_owned(),

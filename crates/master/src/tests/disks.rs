@@ -7,7 +7,12 @@ use moonquake_protocol::{
     StorageObjectMetadata, Uuid,
 };
 
-fn report(harness: &mut Harness, client_id: Uuid, key: &str, data_size: i64) -> Result<(), ErrorCode> {
+pub(super) fn report(
+    harness: &mut Harness,
+    client_id: Uuid,
+    key: &str,
+    data_size: i64,
+) -> Result<(), ErrorCode> {
     let tasks = vec![OffloadTaskItem {
         key: key.to_owned(),
         ..OffloadTaskItem::default()

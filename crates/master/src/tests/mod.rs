@@ -2,6 +2,7 @@
 //!
 //! Upstream's own cases are told in `crates/master/tests/upstream`; `tests/UPSTREAM-CASES.md` says which test tells which.
 
+mod bases;
 mod contract;
 mod copies;
 mod deadlines;
@@ -9,7 +10,9 @@ mod disks;
 mod drains;
 mod evictions;
 mod groups;
+mod halves;
 mod harness;
+mod lifted;
 mod owners;
 mod pins;
 mod placement;
@@ -17,6 +20,7 @@ mod puts;
 mod random;
 mod reads;
 mod removals;
+mod second_pass;
 mod segments;
 mod strict;
 mod sweeps;

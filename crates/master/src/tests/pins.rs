@@ -23,7 +23,7 @@ fn with_pin(action: SoftPinAction, ttl_ms: Option<u64>) -> ReplicateConfig {
 }
 
 /// When the pin of `k` ends, since the start.
-fn pin_end(harness: &Harness) -> Option<Span> {
+pub(super) fn pin_end(harness: &Harness) -> Option<Span> {
     let end = harness.master.objects.get("k")?.extra().soft_pin_end?;
     Some(end.realtime.since(START.realtime))
 }

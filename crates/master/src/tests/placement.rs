@@ -318,3 +318,54 @@ fn cxl_knows_the_first_preferred_segment_and_no_other() {
         Err(ErrorCode::NoAvailableHandle)
     );
 }
+
+/// Upstream makes room for as many replicas as a request wants, but only where there is a segment.
+#[test]
+fn more_replicas_than_any_memory_holds_are_an_internal_error_where_there_is_a_segment() {
+    for (wanted, segments, code) in [
+        (1 << 32, 1, ErrorCode::InternalError),
+        (1 << 33, 1, ErrorCode::InternalError),
+        (1 << 32, 0, ErrorCode::NoAvailableHandle),
+    ] {
+        let mut harness = Harness::with_segments(&[("a", MIB)][..segments]);
+        let started = harness.put_start_as(client(1), "k", 10, &replicas(wanted));
+        assert_eq!(started, Err(code), "{wanted} on {segments}");
+    }
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    let started = harness.put_start_as(client(1), "k", 10, &replicas((1 << 32) - 1));
+    assert_eq!(started.map(|replicas| replicas.len()), Ok(1));
+}
+
+#[test]
+fn names_are_preferred_once_and_empty_ones_not_at_all() {
+    let harness = Harness::with_segments(&[]);
+    let write = crate::writes::Write {
+        client: client(1),
+        key: "k",
+        size_bytes: 10,
+        config: &preferring(&["b", "", "b", "a"]),
+    };
+    assert_eq!(harness.master.preferred_names(&write), ["b", "a"]);
+}
+
+#[test]
+fn the_own_machine_is_preferred_for_a_single_replica_only() {
+    let mut harness = Harness::with_segments(&[]);
+    for (name, host) in [("a", "h1"), ("b", "h2"), ("c", "h3")] {
+        mount_on(&mut harness, name, host);
+    }
+    let write = |config| crate::writes::Write {
+        client: client(1),
+        key: "k",
+        size_bytes: 10,
+        config,
+    };
+    let near = |replica_num| ReplicateConfig {
+        prefer_alloc_in_same_node: true,
+        host_id: "h2".to_owned(),
+        ..replicas(replica_num)
+    };
+    let (one, two) = (near(1), near(2));
+    assert_eq!(harness.master.preferred_names(&write(&one))[0], "b");
+    assert!(harness.master.preferred_names(&write(&two)).is_empty());
+}

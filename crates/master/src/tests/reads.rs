@@ -193,3 +193,63 @@ fn a_master_says_its_version_and_that_it_has_no_disk() {
         Err(ErrorCode::TaskNotFound)
     );
 }
+
+/// What an answer to `request` is when it is written over an earlier one.
+fn over(harness: &mut Harness, key: &str, mut earlier: Response) -> Response {
+    let request = Request::GetReplicaList {
+        key: key.to_owned(),
+        tenant_id: String::new(),
+    };
+    assert!(harness.master.read_into(harness.now, &request, &mut earlier));
+    earlier
+}
+
+#[test]
+fn what_is_told_of_a_key_does_not_depend_on_the_answer_it_is_written_over() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    harness.put_with("memory", 10, &on("a"));
+    harness.put_with("both", 20, &replicas(2));
+    super::disks::report(&mut harness, client(0), "disk", 30).unwrap();
+    super::disks::report(&mut harness, client(0), "both", 40).unwrap();
+    let keys = ["memory", "both", "disk", "missing"];
+    let nothing = || Response::ExistKey(Ok(false));
+    for first in keys {
+        for second in keys {
+            let mut earlier = over(&mut harness, first, nothing());
+            if let Response::GetReplicaList(Ok(list)) = &mut earlier {
+                for replica in &mut list.replicas {
+                    if let moonquake_protocol::DescriptorVariant::Memory(memory) = &mut replica.descriptor {
+                        memory.buffer.protocol = "rdma".to_owned();
+                    }
+                }
+            }
+            let alone = over(&mut harness, second, nothing());
+            assert_eq!(
+                over(&mut harness, second, earlier),
+                alone,
+                "{second} over {first}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_batch_read_walks_the_shards_downwards_from_a_drawn_one_and_round() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    let keys: Vec<String> = (0..500).map(|number| format!("k{}", number % 400)).collect();
+    let mut drawn = harness.master.dice.clone();
+    for _ in 0..3 {
+        let first = drawn.index_below(crate::objects::SHARDS);
+        let mut seen = Vec::new();
+        harness
+            .master
+            .in_shard_order(&keys, |_, index, _| seen.push(index));
+        let downwards = (0..=first).rev().chain((first + 1..crate::objects::SHARDS).rev());
+        let mut expected = Vec::new();
+        for shard in downwards {
+            let of_shard = |index: &usize| harness.master.objects.shard_of(&keys[*index]) == shard;
+            expected.extend((0..keys.len()).filter(of_shard));
+        }
+        assert_eq!(seen, expected);
+    }
+}
