@@ -80,6 +80,12 @@ impl ClientConfig {
         }
     }
 
+    /// Whether a transfer with that range is a copy within this process, which nothing limits. Mirrors
+    /// `transfer_task.cpp:TransferSubmitter::selectStrategy`.
+    pub(crate) fn copies_itself(&self, buffer: &BufferDescriptor) -> bool {
+        self.owns(buffer) && self.guarded(Guard::CopyWithinHasNoLimit)
+    }
+
     /// Whether a range lies in this client's own memory. Mirrors `client_service.cpp:IsReplicaOnLocalMemory`.
     pub(crate) fn owns(&self, buffer: &BufferDescriptor) -> bool {
         self.local_endpoints.contains(&buffer.transport_endpoint)

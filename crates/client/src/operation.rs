@@ -110,7 +110,7 @@ impl Move {
             replica_id: replica.id,
             near: Near::Buffer,
             at: 0,
-            local: config.owns(buffer),
+            local: config.copies_itself(buffer),
             part: PhaseId::PutPayloadPart,
             done: PhaseId::PutPayloadDone,
         })
@@ -138,7 +138,7 @@ impl Move {
             replica_id,
             near: Near::Buffer,
             at,
-            local: config.owns(replica),
+            local: config.copies_itself(replica),
             part: PhaseId::GetPayloadPart,
             done: PhaseId::GetPayloadDone,
         }

@@ -9,6 +9,7 @@ use crate::{
 };
 use job::{Job, Started};
 use moonquake_clock::{Clocks, Span};
+use moonquake_faults::Guard;
 use moonquake_protocol::{
     BufferDescriptor, ErrorCode, ReplicaDescriptor, Request, Response, TaskAssignment, TaskCompleteRequest,
     TaskStatus,
@@ -180,6 +181,9 @@ impl RunTasks {
     }
 
     fn revoke(&mut self, work: AtWork, because: ErrorCode) -> Want {
+        if !self.config.guarded(Guard::FailedCopyIsRevoked) {
+            return self.conclude(work.task, Err(because));
+        }
         let revoke = call(work.job.revoke(self.config.client_id), CallPhases::default());
         self.state = State::Revoking(work.task, because);
         if work.unfenced {
@@ -199,7 +203,8 @@ impl RunTasks {
     /// A task has its result: it rests and is tried again, or is reported on.
     fn conclude(&mut self, task: Waiting, result: Result<(), ErrorCode>) -> Want {
         let most = task.assignment.max_retry_attempts;
-        if result == Err(ErrorCode::NoAvailableHandle) && task.retries < most {
+        let full = result == Err(ErrorCode::NoAvailableHandle) && task.retries < most;
+        if full && self.config.guarded(Guard::CopyWaitsForRoom) {
             let rest = Span::from_ms(RETRY_STEP_MS * (u64::from(task.retries) + 1));
             self.state = State::Resting(task);
             return Want::Wait(rest);

@@ -122,6 +122,12 @@ guards! {
         lifted "it reads first and checks afterwards", mirrors "real_client.cpp (get sessions)";
     FailedPutIsRevoked "failed-put-is-revoked" Client "A put whose transfer failed revokes what it was given",
         lifted "it leaves it to the release timeout", mirrors "client_service.cpp:Client::Put";
+    FailedCopyIsRevoked "failed-copy-is-revoked" Client "A copy or move that failed gives its target back",
+        lifted "it leaves it to the release timeout", mirrors "client_service.cpp:Client::Copy";
+    CopyWaitsForRoom "copy-waits-for-room" Client "A task whose target has no room is tried again",
+        lifted "it is reported as failed at once", mirrors "client_service.cpp:Client::ExecuteTask";
+    CopyWithinHasNoLimit "copy-within-has-no-limit" Client "A transfer within one process knows no limit of time",
+        lifted "it is given up like any other", mirrors "transfer_task.cpp:TransferSubmitter::selectStrategy";
     FailedPutIsNotEnded "failed-put-is-not-ended" Client "A put whose transfer failed is not published",
         lifted "it is ended like any other", mirrors "client_service.cpp:Client::Put";
 }

@@ -43,11 +43,13 @@ impl Master {
             new_size_bytes: write.size_bytes,
             new_hard_pinned: write.config.with_hard_pin,
         });
+        let last_start = object.last_start();
         object.client = write.client;
         object.put_start = now;
         object.attempt = ids.first().copied().unwrap_or(object.attempt);
         let pending = pin.pending(object, ids);
-        object.extra_mut().before = before;
+        let extra = object.extra_mut();
+        (extra.before, extra.other_start) = (before, Some(last_start));
         object.set_pending_pin(pending);
         object.replicas.extend(replicas);
         self.objects.set_writing(write.key, true);

@@ -79,7 +79,7 @@ impl Master {
     fn note_refused_start(&mut self, now: Clocks, key: &str) {
         // Only an unfinished write is waited for.
         if let Some(object) = self.objects.get_mut(key).filter(|object| object.writing) {
-            object.extra_mut().refused_start = Some(now);
+            object.extra_mut().other_start = Some(now);
         }
     }
 

@@ -166,7 +166,7 @@ impl Master {
         object.client = write.client;
         object.put_start = now;
         if let Some(extra) = object.present_extra() {
-            extra.refused_start = None;
+            extra.other_start = None;
         }
         for replica in object.replicas.iter_mut().filter(|replica| replica.is_complete()) {
             replica.status = ReplicaStatus::Processing;

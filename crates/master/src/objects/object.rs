@@ -95,8 +95,9 @@ pub(crate) struct Object {
 /// What few objects have.
 #[derive(Clone, Debug)]
 pub(crate) struct Extra {
-    /// When the last PutStart of the key was refused.
-    pub(crate) refused_start: Option<Clocks>,
+    /// When the last PutStart of the key was handled, where that is not the start of its write: it was refused, or an
+    /// upsert writes beside what it put.
+    pub(crate) other_start: Option<Clocks>,
     /// The group; empty for none.
     pub(crate) group: String,
     /// When the soft pin ends.
@@ -108,7 +109,7 @@ pub(crate) struct Extra {
 }
 
 const NOTHING: Extra = Extra {
-    refused_start: None,
+    other_start: None,
     group: String::new(),
     soft_pin_end: None,
     pending_pin: None,
@@ -153,9 +154,9 @@ impl Object {
         &self.extra().group
     }
 
-    /// When the last PutStart or UpsertStart of the key was handled, refused ones too.
+    /// When the last PutStart of the key was handled, refused ones too, or the UpsertStart that gave the old value up.
     pub(crate) fn last_start(&self) -> Clocks {
-        self.extra().refused_start.unwrap_or(self.put_start)
+        self.extra().other_start.unwrap_or(self.put_start)
     }
 
     /// Sets what becomes of the soft pin when the write under way is done.

@@ -151,8 +151,7 @@ fn a_pin_is_forgotten_once_no_unfinished_replica_in_reach_is_its_own() {
     assert!(still_wants(&mut harness, vec![2, 1]));
     assert!(!still_wants(&mut harness, vec![2]), "finished");
     assert!(!still_wants(&mut harness, vec![9]), "of another write");
-    let id = harness.master.objects.find("k").unwrap();
-    harness.master.objects.at_mut(id).unwrap().replicas[0].mount = crate::segments::MountId::GONE;
+    harness.unmount("a").unwrap();
     assert!(!still_wants(&mut harness, vec![1]), "out of reach");
 }
 
