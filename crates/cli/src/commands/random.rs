@@ -13,11 +13,9 @@ use moonquake_differ::{
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The state is compared after so many operations.
-const LOOK_EVERY: usize = 512;
-
 /// What belongs to random histories.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
     /// Compare random histories on the Rust master and on the unmodified one
     #[arg(long, conflicts_with_all = ["name", "one", "two", "profile", "html", "scenarios"])]
@@ -37,6 +35,9 @@ pub(crate) struct Args {
     /// Give a configuration up after so many differences
     #[arg(long, value_name = "N", default_value_t = 1, requires = "random")]
     differences: usize,
+    /// Compare the state, beside every answer, after so many operations and at the end; 1: after each
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "random")]
+    look: usize,
     /// The folder for histories that part
     #[arg(
         long,
@@ -113,7 +114,7 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
         seed,
         jobs: args.jobs,
         setups,
-        look_every: LOOK_EVERY,
+        look_every: args.look,
         differences: args.differences,
     };
     let bar = progress_bar(args.ops);

@@ -171,7 +171,7 @@ impl Shared<'_> {
         while report.operations < share && report.found.len() < self.campaign.differences && !(self.stop)() {
             let seed = history_seed(self.campaign.seed, &setup.name, report.histories);
             let left = usize::try_from(share - report.operations).unwrap_or(usize::MAX);
-            let ran = pair.run_seed(seed, left, States::Every(self.campaign.look_every))?;
+            let ran = pair.run_seed(seed, left, states_of(self.campaign.look_every))?;
             let operations = ran.history.operations.len() as u64;
             report.operations += operations;
             report.histories += 1;
@@ -200,4 +200,12 @@ fn pin(core: usize) {
     let mut set = CpuSet::new();
     set.set(core % cores);
     let _only_faster = sched_setaffinity(None, &set);
+}
+
+/// When the state is looked at.
+fn states_of(look_every: usize) -> States {
+    match look_every {
+        0 | 1 => States::Each,
+        operations => States::Every(operations),
+    }
 }

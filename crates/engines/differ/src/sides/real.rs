@@ -192,8 +192,8 @@ impl RealSide {
         let gauges = self.gauges()?;
         let left: Vec<String> = CLEAN
             .iter()
-            .filter(|name| gauges.get(**name).is_some_and(|value| *value != 0.0))
-            .map(|name| format!("{name} = {}", gauges[*name]))
+            .filter(|name| gauges.get(**name) != Some(&0.0))
+            .map(|name| format!("{name} = {:?}", gauges.get(*name)))
             .collect();
         if left.is_empty() {
             Ok(())
