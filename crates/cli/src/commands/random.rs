@@ -24,28 +24,40 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "one", "two", "random", "profile", "html", "scenarios", "seed"])]
     replay: Option<PathBuf>,
     /// How many operations in all, divided between the configurations
-    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "random")]
+    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "random", conflicts_with = "replay",
+        value_parser = clap::value_parser!(u64).range(1..))]
     ops: u64,
     /// Pairs of masters beside each other, each on a processor core of its own
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "random")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "random", conflicts_with = "replay", value_parser = at_least_one)]
     jobs: usize,
     /// Only this configuration; may be given several times
-    #[arg(long, value_name = "NAME", requires = "random", value_parser = setup)]
+    #[arg(long, value_name = "NAME", requires = "random", conflicts_with = "replay", value_parser = setup)]
     setup: Vec<Setup>,
     /// Give a configuration up after so many differences
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "random")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "random", conflicts_with = "replay", value_parser = at_least_one)]
     differences: usize,
     /// Compare the state, beside every answer, after so many operations and at the end; 1: after each
-    #[arg(long, value_name = "N", default_value_t = 512, requires = "random")]
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "random", conflicts_with = "replay", value_parser = at_least_one)]
     look: usize,
     /// The folder for histories that part
     #[arg(
         long,
         value_name = "DIR",
         default_value = "moonquake-diffs",
-        requires = "random"
+        requires = "random",
+        conflicts_with = "replay"
     )]
     out: PathBuf,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number: usize = text
+        .parse()
+        .map_err(|_| "write a whole number from 1 on".to_owned())?;
+    if number == 0 {
+        return Err("0 compares nothing; write a whole number from 1 on".to_owned());
+    }
+    Ok(number)
 }
 
 fn setup(name: &str) -> Result<Setup, String> {
@@ -103,6 +115,11 @@ struct Written<'a> {
 }
 
 fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit, CliError> {
+    if args.out.exists() && !args.out.is_dir() {
+        return Err(CliError::DifferFile {
+            what: format!("{} is no folder; name another with --out", args.out.display()),
+        });
+    }
     let stop = Stop::listen()?;
     let setups = if args.setup.is_empty() {
         Setup::all()
@@ -127,11 +144,16 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
     };
     let reports = moonquake_differ::run(&campaign, &tell, &|| stop.asked().is_some());
     bar.finish_and_clear();
-    let reports = reports?;
+    let (reports, mut ended) = reports;
     let mut written = Vec::new();
     for (seed, ran) in reports.iter().flat_map(|report| &report.found) {
         if let Some(difference) = &ran.difference {
-            let files = moonquake_differ::write(&args.out, &ran.history, difference, *seed)?;
+            // What cannot be written is still told, and the error after it.
+            let files =
+                moonquake_differ::write(&args.out, &ran.history, difference, *seed).unwrap_or_else(|error| {
+                    ended = Err(error);
+                    Files::default()
+                });
             written.push(Written {
                 seed: *seed,
                 ran,
@@ -148,6 +170,7 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
         )),
         Format::Human => show(seed, &reports, &written, stopped.is_some(), out),
     }
+    ended?;
     let verdict = if written.is_empty() {
         Exit::Ok
     } else {
@@ -233,6 +256,7 @@ fn show(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped: bo
     for report in reports {
         let speed = report.operations as f64 / report.seconds.max(1e-9);
         let found = match report.found.len() {
+            0 if report.operations == 0 => "nothing compared".to_owned(),
             0 => "the same".to_owned(),
             count => format!("differences: {count}"),
         };
@@ -246,6 +270,9 @@ fn show(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped: bo
         show_difference(&found.ran.history, found.difference, out);
         for line in &found.files.left_out {
             out.line(&format!("  the scenario leaves out: {line}"));
+        }
+        if found.files == Files::default() {
+            continue;
         }
         out.line(&format!(
             "  moonquake diff {} model master",

@@ -134,3 +134,25 @@ fn cli_a_page_never_takes_the_place_of_what_is_no_file() {
         .complains("`--html FILE`");
     assert!(!socket.is_file());
 }
+
+#[test]
+fn cli_a_campaign_that_would_compare_nothing_is_refused() {
+    let place = Place::new();
+    for (flag, value) in [
+        ("--ops", "0"),
+        ("--differences", "0"),
+        ("--jobs", "0"),
+        ("--look", "0"),
+    ] {
+        place
+            .moonquake(&["diff", "--random", flag, value])
+            .exits(64)
+            .complains(flag);
+    }
+    for flag in ["--ops", "--jobs", "--differences", "--look"] {
+        place
+            .moonquake(&["diff", "--replay", "history.json", flag, "3"])
+            .exits(64)
+            .complains("cannot be used with");
+    }
+}

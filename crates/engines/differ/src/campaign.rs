@@ -8,7 +8,7 @@ use crate::shrink::shrink_until;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::Serialize;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// What to do.
@@ -75,13 +75,13 @@ fn mix(value: u64) -> u64 {
 /// Runs a campaign; the reports come in the order of the configurations. `tell` hears of each finished history, `stop` is asked
 /// between histories and between the runs of a shrinking.
 ///
-/// # Errors
-/// When a real master cannot be had or fails. A difference is no error.
+/// What was found comes back also where a real master could not be had or failed; that error stands beside it, and ends every
+/// job at its next history. A difference is no error.
 pub fn run(
     campaign: &Campaign,
     tell: &(dyn Fn(Progress) + Sync),
     stop: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<SetupReport>, DifferError> {
+) -> (Vec<SetupReport>, Result<(), DifferError>) {
     let shared = Shared {
         campaign,
         tell,
@@ -90,11 +90,12 @@ pub fn run(
         operations: AtomicU64::new(0),
         histories: AtomicU64::new(0),
         differences: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
         reports: Mutex::new(Vec::new()),
     };
     let jobs = campaign.jobs.clamp(1, campaign.setups.len().max(1));
-    if jobs == 1 {
-        shared.job(None)?;
+    let ended = if jobs == 1 {
+        shared.job(None)
     } else {
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..jobs)
@@ -103,19 +104,23 @@ pub fn run(
                     scope.spawn(move || shared.job(Some(job)))
                 })
                 .collect();
-            workers.into_iter().try_for_each(|worker| {
-                worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-        })?;
-    }
+            let ends: Vec<_> = workers
+                .into_iter()
+                .map(|worker| {
+                    worker
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect();
+            ends.into_iter().collect()
+        })
+    };
     let mut reports = shared
         .reports
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     reports.sort_by_key(|(index, _)| *index);
-    Ok(reports.into_iter().map(|(_, report)| report).collect())
+    (reports.into_iter().map(|(_, report)| report).collect(), ended)
 }
 
 struct Shared<'a> {
@@ -126,6 +131,8 @@ struct Shared<'a> {
     operations: AtomicU64,
     histories: AtomicU64,
     differences: AtomicU64,
+    /// Whether a job has met an error.
+    failed: AtomicBool,
     reports: Mutex<Vec<(usize, SetupReport)>>,
 }
 
@@ -141,25 +148,28 @@ impl Shared<'_> {
             let Some(setup) = self.campaign.setups.get(index) else {
                 return Ok(());
             };
-            if (self.stop)() {
+            if self.is_over() {
                 return Ok(());
             }
-            let report = self.setup(setup)?;
+            let (report, ended) = self.setup(setup);
             let mut reports = self
                 .reports
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             reports.push((index, report));
+            if let Err(error) = ended {
+                self.failed.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
         }
     }
 
-    fn setup(&self, setup: &Setup) -> Result<SetupReport, DifferError> {
+    fn is_over(&self) -> bool {
+        (self.stop)() || self.failed.load(Ordering::Relaxed)
+    }
+
+    fn setup(&self, setup: &Setup) -> (SetupReport, Result<(), DifferError>) {
         let began = Instant::now();
-        let share = self
-            .campaign
-            .operations
-            .div_ceil(self.campaign.setups.len() as u64);
-        let mut pair = Pair::start(setup)?;
         let mut report = SetupReport {
             setup: setup.clone(),
             operations: 0,
@@ -168,7 +178,18 @@ impl Shared<'_> {
             coverage: Coverage::default(),
             found: Vec::new(),
         };
-        while report.operations < share && report.found.len() < self.campaign.differences && !(self.stop)() {
+        let ended = self.fill(setup, &mut report);
+        report.seconds = began.elapsed().as_secs_f64();
+        (report, ended)
+    }
+
+    fn fill(&self, setup: &Setup, report: &mut SetupReport) -> Result<(), DifferError> {
+        let share = self
+            .campaign
+            .operations
+            .div_ceil(self.campaign.setups.len() as u64);
+        let mut pair = Pair::start(setup)?;
+        while report.operations < share && report.found.len() < self.campaign.differences && !self.is_over() {
             let seed = history_seed(self.campaign.seed, &setup.name, report.histories);
             let left = usize::try_from(share - report.operations).unwrap_or(usize::MAX);
             let ran = pair.run_seed(seed, left, states_of(self.campaign.look_every))?;
@@ -187,9 +208,8 @@ impl Shared<'_> {
                 differences: self.differences.load(Ordering::Relaxed),
             });
         }
-        report.seconds = began.elapsed().as_secs_f64();
         report.coverage = pair.coverage.clone();
-        Ok(report)
+        Ok(())
     }
 }
 

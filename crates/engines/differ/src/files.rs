@@ -7,7 +7,7 @@ use crate::write::scenario;
 use std::path::{Path, PathBuf};
 
 /// What was written for one difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// The scenario, for `moonquake diff FILE model master`.
     pub scenario: PathBuf,

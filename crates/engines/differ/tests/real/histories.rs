@@ -107,7 +107,8 @@ fn campaign() {
             look_every: 256,
             differences: 1,
         };
-        let reports = run(&campaign, &|_| (), &|| false).unwrap_or_else(|error| panic!("{error}"));
+        let (reports, ended) = run(&campaign, &|_| (), &|| false);
+        ended.unwrap_or_else(|error| panic!("{error}"));
         for report in &reports {
             if let Some((seed, ran)) = report.found.first() {
                 let difference = ran.difference.as_ref().expect("a difference");
