@@ -1,11 +1,11 @@
 //! The field cases: what is told by which scenario, what waits for what, and what is no case for this store.
 
+use crate::fixtures;
 use moonquake_faults::Profile;
 use moonquake_scenario::{EngineKind, Plan, Verdict};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// The public cases, by number. The list is the project's brief; the file must have a row for each.
 const NUMBERS: &[(&str, &[u32])] = &[
@@ -52,10 +52,7 @@ struct Cases {
 /// # Panics
 /// When the file is not there or does not parse.
 pub fn cases() -> Vec<Case> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/field-cases.toml");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let cases: Cases = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    cases.case
+    fixtures::read::<Cases>("field-cases.toml").case
 }
 
 /// What is wrong with the list: a number twice, missing or unknown, a file that is not there, a row that says neither

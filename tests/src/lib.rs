@@ -2,6 +2,7 @@
 
 pub mod breaks;
 pub mod field_cases;
+mod fixtures;
 pub mod kept;
 pub mod matrix;
 pub mod named;

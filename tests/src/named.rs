@@ -67,7 +67,7 @@ const TESTS: &[Test] = &[
 ];
 /// A test.
 #[test]
-#[ignore = "slow"]
+#[should_panic]
 fn plain() {}
 #[tokio::test(flavor = "multi_thread")]
 async fn later() {}

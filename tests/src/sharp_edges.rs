@@ -3,13 +3,12 @@
 
 use crate::breaks::outcome;
 use crate::field_cases::{claimed, upstream};
-use crate::named;
+use crate::{fixtures, named};
 use moonquake_faults::{Profile, Quirk, Quirks};
 use moonquake_scenario::{EngineKind, Plan, RunOptions, Verdict};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// How many edges there are.
 const EDGES: usize = 85;
@@ -51,10 +50,7 @@ struct Edges {
 /// # Panics
 /// When the file is not there or does not parse.
 pub fn edges() -> Vec<Edge> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/sharp-edges.toml");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let edges: Edges = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    edges.edge
+    fixtures::read::<Edges>("sharp-edges.toml").edge
 }
 
 /// What is wrong with the list.

@@ -1,6 +1,6 @@
 //! Upstream's own tests: which test or scenario here shows the same, and why some are shown by none.
 
-use crate::named;
+use crate::{fixtures, named};
 use moonquake_scenario::Plan;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,10 +57,7 @@ struct Cases {
 /// # Panics
 /// When the file is not there or does not parse.
 pub fn cases() -> Vec<Case> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/upstream-cases.toml");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let cases: Cases = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    cases.case
+    fixtures::read::<Cases>("upstream-cases.toml").case
 }
 
 /// What is wrong with the list: a case twice, a wrong number of cases, a test or scenario that is not there, a row that

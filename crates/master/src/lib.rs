@@ -2,12 +2,15 @@
 //!
 //! [`Master::handle`] answers one request at an instant that the caller names; [`Master::tick`] does exactly one round
 //! of one background thread. Mirrors upstream `mooncake-store/src/master_service.cpp` in base mode (no HA, no
-//! snapshots, one tenant, memory only, offset allocator, `random` placement).
+//! snapshots, one tenant, offset allocator, every strategy of placement).
 //!
 //! # Limits
 //!
 //! - Of the replica kinds there are those in memory and, where a client reports one, those on a client's own disk.
 //! - Where upstream's handler throws because 2^32 or more replicas are asked for, the answer is INTERNAL_ERROR, in a batch for each key.
+//! - Sums that overflow upstream do not overflow here: grace periods from about 2^63 ns on, most of which end at once there, time-outs
+//!   of tasks near 2^63 ns, and mounted bytes from 2^63 on.
+//! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
 //! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
 //! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
