@@ -8,9 +8,10 @@ pub const NAME: &str = "libmoonquake_clockpage.so";
 /// Variable that names the file.
 pub const VARIABLE: &str = "MOONQUAKE_CLOCKPAGE";
 
-/// Finds the preload library: beside this executable, then in the `deps` folder of its profile, then by [`VARIABLE`].
+/// Finds the preload library: in the `deps` folder of this executable's profile, then beside the executable, then by [`VARIABLE`].
 ///
-/// Cargo builds it into `deps` together with whatever depends on this crate.
+/// Cargo builds it into `deps` together with whatever depends on this crate, and puts it beside the executable only when the
+/// library itself was asked for: what lies there may be of an older build.
 pub fn locate() -> Result<PathBuf, ProcessError> {
     let executable = std::env::current_exe().map_err(ProcessError::io("find this executable"))?;
     locate_for(
@@ -23,12 +24,12 @@ pub fn locate() -> Result<PathBuf, ProcessError> {
 pub fn locate_for(executable: &Path, named: Option<&Path>) -> Result<PathBuf, ProcessError> {
     let mut candidates = Vec::new();
     if let Some(folder) = executable.parent() {
-        candidates.push(folder.join(NAME));
         candidates.push(folder.join("deps").join(NAME));
+        candidates.push(folder.join(NAME));
         // Examples lie in a folder of their own beside `deps`.
         if let Some(profile) = folder.parent().filter(|_| folder.ends_with("examples")) {
-            candidates.push(profile.join(NAME));
             candidates.push(profile.join("deps").join(NAME));
+            candidates.push(profile.join(NAME));
         }
     }
     candidates.extend(named.map(Path::to_owned));

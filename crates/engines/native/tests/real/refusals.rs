@@ -72,18 +72,19 @@ fn missing_library() {
         library::locate_for(&executable, Some(&named)).expect("the named one"),
         named
     );
+    let beside = folder.path().join(library::NAME);
+    fs::write(&beside, b"").expect("a file");
+    assert_eq!(
+        library::locate_for(&executable, Some(&named)).expect("that beside it"),
+        beside
+    );
     fs::create_dir(folder.path().join("deps")).expect("a folder");
     let deps = folder.path().join("deps").join(library::NAME);
     fs::write(&deps, b"").expect("a file");
     assert_eq!(
-        library::locate_for(&executable, Some(&named)).expect("that of the profile"),
-        deps
-    );
-    let beside = folder.path().join(library::NAME);
-    fs::write(&beside, b"").expect("a file");
-    assert_eq!(
-        library::locate_for(&executable, Some(&named)).expect("the nearest"),
-        beside
+        library::locate_for(&executable, Some(&named)).expect("that of the same build"),
+        deps,
+        "what lies beside an executable of Cargo may be older than it"
     );
 }
 
