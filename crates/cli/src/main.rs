@@ -24,6 +24,7 @@ use commands::Command;
 use exit::Exit;
 use out::Out;
 use std::process::ExitCode;
+use tracing_appender::non_blocking::WorkerGuard;
 
 /// Finds out, on purpose and on time, what Mooncake Store does when something breaks.
 ///
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refused(&error).into(),
     };
-    log_if_asked();
+    let _log = log_if_asked();
     let mut out = Out::default();
     let done = cli.command.execute(&mut out);
     let mut exit = done.unwrap_or_else(|error| {
@@ -75,12 +76,14 @@ fn refused(error: &clap::Error) -> Exit {
     }
 }
 
-/// Shows the log of the engines on standard error, as the variable `MOONQUAKE_LOG` says (`debug`, `moonquake_net=trace`).
-fn log_if_asked() {
-    if let Ok(filter) = std::env::var("MOONQUAKE_LOG") {
-        tracing_subscriber::fmt()
-            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-            .with_writer(std::io::stderr)
-            .init();
-    }
+/// Shows the log of the engines on standard error, as the variable `MOONQUAKE_LOG` says (`debug`, `moonquake_net=trace`), as long
+/// as the guard is there. A thread of its own writes: when nobody reads, lines are lost and nothing waits.
+fn log_if_asked() -> Option<WorkerGuard> {
+    let filter = std::env::var("MOONQUAKE_LOG").ok()?;
+    let (writer, guard) = tracing_appender::non_blocking(std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(writer)
+        .init();
+    Some(guard)
 }

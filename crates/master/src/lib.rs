@@ -11,7 +11,8 @@
 //! - Sums that overflow upstream do not overflow here: grace periods from about 2^63 ns on, most of which end at once there, time-outs
 //!   of tasks near 2^63 ns, and mounted bytes from 2^63 on.
 //! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
-//! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
+//! - The search for a pattern with a back reference ends after a million steps a key, or a thousand once all keys of the request
+//!   have used twenty million beyond their thousands, and takes the key for one that does not match.
 //! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
 

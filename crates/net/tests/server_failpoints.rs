@@ -74,7 +74,7 @@ fn a_pause_at_the_server_holds_one_message_and_nobody_else() {
     let phase = PhaseId::GetQuerySent;
     guard.wait_paused(phase, LIMIT).expect("the request is paused");
     assert!(logs_contain("paused at client.get.query_sent"));
-    // The server's only thread is free.
+    // Others go on.
     assert_eq!(
         talk(&server, &encode_request(4, &query, Literal::With), 1)[0].0,
         4

@@ -47,7 +47,7 @@ print and yield.
 
 The first line of the output is the address. Ctrl-C or SIGTERM ends the server, with exit code 0.
 
-One thread waits for all connections, answers and writes. `cargo bench -p moonquake --bench served`, in the sources,
+A thread for each connection answers. `cargo bench -p moonquake --bench served`, in the sources,
 measures this server beside the real master and beside echoes that do no work, in one run: processor time of the server an
 operation, operations a second, and with `-- --objects 1000000` memory an object.";
 

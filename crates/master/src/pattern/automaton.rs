@@ -1,9 +1,10 @@
 //! From the parts of a pattern to an automaton that searches keys.
 
 use super::PatternError;
-use super::backtrack::Search;
+use super::backtrack::{SHARED_STEPS, Search};
 use super::parse::{Counts, MAX_STATES, Part, parse};
 use super::set::{ByteSet, is_word};
+use std::cell::Cell;
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -43,6 +44,8 @@ pub(crate) struct Pattern {
     groups: usize,
     loops: usize,
     refers_back: bool,
+    /// Steps that are left to the search through all keys together, where something refers back.
+    shared_steps: Cell<u32>,
 }
 
 /// Where the steps are run.
@@ -84,6 +87,7 @@ impl Pattern {
         let part = parse(text)?;
         let mut pattern = Pattern {
             refers_back: refers_back(&part),
+            shared_steps: Cell::new(SHARED_STEPS),
             ..Pattern::default()
         };
         pattern.compile(&part)?;
@@ -193,7 +197,11 @@ impl Pattern {
     pub(crate) fn is_in(&self, key: &str) -> bool {
         let key = key.as_bytes();
         if self.refers_back {
-            Search::new(&self.steps, key, self.groups, self.loops).found()
+            let shared = self.shared_steps.get();
+            let mut search = Search::new(&self.steps, key, self.groups, self.loops, shared);
+            let is_found = search.found();
+            self.shared_steps.set(shared - search.drawn(shared));
+            is_found
         } else {
             let from = |anew: bool| Look {
                 from: usize::from(!anew),
@@ -262,7 +270,7 @@ pub(super) fn is_boundary(key: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::PatternError;
-    use super::Pattern;
+    use super::{Pattern, SHARED_STEPS};
     use proptest::prelude::*;
 
     const KEYS: [&str; 13] = [
@@ -479,5 +487,22 @@ mod tests {
                 pattern.is_in(&key);
             }
         }
+    }
+
+    #[test]
+    fn hostile_keys_use_up_what_all_keys_have_together_and_plain_ones_still_match() {
+        let pattern = Pattern::new(r"(?:(a*)*)*\1c").unwrap();
+        let hostile = "a".repeat(60);
+        let used = |pattern: &Pattern| SHARED_STEPS - pattern.shared_steps.get();
+        assert!(pattern.is_in("aac"));
+        assert_eq!(used(&pattern), 0, "a plain key has enough of its own");
+        assert!(!pattern.is_in(&hostile));
+        let one = used(&pattern);
+        assert!(one > 0);
+        for _ in 0..=SHARED_STEPS / one {
+            assert!(!pattern.is_in(&hostile));
+        }
+        assert_eq!(used(&pattern), SHARED_STEPS);
+        assert!(pattern.is_in("aac"));
     }
 }

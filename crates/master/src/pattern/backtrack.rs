@@ -6,6 +6,11 @@ use super::automaton::{Step, is_boundary};
 /// Steps that the search through one key may take; a key that needs more counts as one that does not match. The library
 /// has no bound: it runs until it is done or its stack is.
 const MAX_STEPS: u32 = 1_000_000;
+/// So many of them each key has for itself. What it needs beyond comes out of what all keys of a request have together, so
+/// that one request cannot keep the others waiting for long however many keys there are.
+const OWN_STEPS: u32 = 1_000;
+/// What all keys of a request have together.
+pub(super) const SHARED_STEPS: u32 = 20 * MAX_STEPS;
 
 /// What a group took, or where a loop was last, before it was changed.
 type Undo = (usize, Option<(usize, usize)>);
@@ -18,7 +23,7 @@ pub(super) struct Search<'a> {
     /// loop the place of its last round and how many rounds began there.
     taken: Vec<Option<(usize, usize)>>,
     groups: usize,
-    budget: u32,
+    left: u32,
     /// Whether a look-ahead begins anew where it looks from; see the automaton.
     anew: bool,
 }
@@ -31,16 +36,21 @@ struct Choice {
 }
 
 impl<'a> Search<'a> {
-    /// A search with that many groups and loops.
-    pub(super) fn new(steps: &'a [Step], key: &'a [u8], groups: usize, loops: usize) -> Self {
+    /// A search with that many groups and loops; `shared` is what is left of the steps that all keys have together.
+    pub(super) fn new(steps: &'a [Step], key: &'a [u8], groups: usize, loops: usize, shared: u32) -> Self {
         Search {
             steps,
             key,
             taken: vec![None; 2 * groups + loops],
             groups,
-            budget: MAX_STEPS,
+            left: OWN_STEPS + shared.min(MAX_STEPS - OWN_STEPS),
             anew: true,
         }
+    }
+
+    /// Steps that were taken beyond those that a key has for itself.
+    pub(super) fn drawn(&self, shared: u32) -> u32 {
+        shared.min(MAX_STEPS - OWN_STEPS).saturating_sub(self.left)
     }
 
     /// Whether the pattern is found anywhere.
@@ -70,10 +80,10 @@ impl<'a> Search<'a> {
         let (mut trail, mut choices): (Vec<Undo>, Vec<Choice>) = (Vec::new(), Vec::new());
         let (mut step, mut at) = (first, from);
         loop {
-            if self.budget == 0 {
+            if self.left == 0 {
                 return false;
             }
-            self.budget -= 1;
+            self.left -= 1;
             match self.advance(step, at, begin, &mut trail, &mut choices) {
                 Some(None) => return true,
                 Some(Some(next)) => (step, at) = next,

@@ -1,109 +1,34 @@
-//! From a request to its answer, past the phases on its way there and back.
+//! From the frame of a request to its call, and from an answer to its frame.
 
-use super::{Shared, State};
-use crate::failpoints::{Effect, Strike, phase_of, strike};
-use moonquake_faults::Moment;
-use moonquake_faults::failpoint::Pause;
-use moonquake_master::refuse;
 use moonquake_protocol::fingerprint::{Seen, releases_of};
 use moonquake_protocol::frame::{
     FrameView, RequestError, RequestHeader, decode_request, encode_error_into, encode_response_into,
 };
 use moonquake_protocol::struct_pack::peek_type_hash;
 use moonquake_protocol::{Literal, Request, Response};
-use std::time::Duration;
 
-/// In the place of an answer; there is nothing in it.
-pub(super) const NO_ANSWER: Response = Response::ExistKey(Ok(false));
-
-/// A call between two steps.
+/// A request that can be handled.
 #[derive(Debug)]
 pub(super) struct Call {
     sequence: u32,
-    request: Request,
-    /// None until the master has handled it.
-    response: Option<Response>,
+    pub(super) request: Request,
 }
 
-/// What became of a call.
-#[derive(Debug)]
-pub(super) enum Step {
-    /// It is over; if it has an answer, that was written.
-    Over,
-    /// A failpoint cuts the connection.
-    Cut,
-    /// A failpoint holds it.
-    Held(Box<Call>, Hold),
-}
-
-/// How long a call is held.
-#[derive(Debug)]
-pub(super) enum Hold {
-    /// That long.
-    For(Duration),
-    /// Until it is released, or reaches its bound.
-    Paused(Pause),
-}
-
-/// Answers the request in a frame, as far as it goes without waiting.
-pub(super) fn answer(
-    frame: &FrameView<'_, RequestHeader>,
-    peer: &str,
-    state: &mut State,
-    shared: &Shared,
-    out: &mut Vec<u8>,
-) -> Step {
+/// The call in a frame. What is no request of ours is refused at once, as the real master does.
+pub(super) fn read_call(frame: &FrameView<'_, RequestHeader>, peer: &str, out: &mut Vec<u8>) -> Option<Call> {
     let sequence = frame.header.sequence;
     match decode_request(&frame.header, frame.body) {
-        Ok(request) => {
-            let call = Call {
-                sequence,
-                request,
-                response: None,
-            };
-            go_through(call, Moment::Sent, state, shared, out)
-        }
+        Ok(request) => Some(Call { sequence, request }),
         Err(error) => {
             log_refusal(frame.body, &error, peer);
             encode_error_into(out, sequence, &error.rpc_error(), Literal::With);
-            Step::Over
+            None
         }
     }
-}
-
-/// Passes the phase of that moment, and what comes behind it.
-fn go_through(call: Call, at: Moment, state: &mut State, shared: &Shared, out: &mut Vec<u8>) -> Step {
-    match strike(phase_of(call.request.rpc(), at)) {
-        Strike::Now(Effect::Go) => go_on(call, state, shared, out),
-        Strike::Now(Effect::Answer(code)) => {
-            write(&call, &refuse(&call.request, code), out);
-            Step::Over
-        }
-        Strike::Now(Effect::Drop) => Step::Over,
-        Strike::Now(Effect::Cut) => Step::Cut,
-        Strike::Wait(span) => Step::Held(Box::new(call), Hold::For(span)),
-        Strike::Pause(pause) => Step::Held(Box::new(call), Hold::Paused(pause)),
-        Strike::Yield => Step::Held(Box::new(call), Hold::For(Duration::ZERO)),
-    }
-}
-
-/// What comes behind a phase: the master, or the way back to the client.
-pub(super) fn go_on(mut call: Call, state: &mut State, shared: &Shared, out: &mut Vec<u8>) -> Step {
-    if let Some(response) = call.response.take() {
-        write(&call, &response, out);
-        state.spare = response;
-        return Step::Over;
-    }
-    let mut response = std::mem::replace(&mut state.spare, NO_ANSWER);
-    let now = shared.clock.now();
-    state.master.handle_into(now, &call.request, &[], &mut response);
-    state.master.settle_cleanup();
-    call.response = Some(response);
-    go_through(call, Moment::Response, state, shared, out)
 }
 
 /// As the real one, the answer carries the type literal.
-fn write(call: &Call, response: &Response, out: &mut Vec<u8>) {
+pub(super) fn encode_answer(call: &Call, response: &Response, out: &mut Vec<u8>) {
     encode_response_into(out, call.sequence, response, Literal::With);
 }
 

@@ -1,24 +1,28 @@
 //! The Rust master as a server for every client of the pinned release.
 //!
-//! One thread does everything: it waits for all connections at once, reads, lets the master answer, and writes. The master
-//! answers in less time than handing a request to another thread and waking it would take. Nothing in it blocks but the
-//! wait itself; a message that a failpoint holds is put aside until it may go on.
+//! A thread for each connection, with blocking calls: a request costs one read and one write and wakes nobody but its
+//! client. Another thread accepts connections and lets the master's background threads have their rounds. A request has the
+//! master for itself while it is handled; nobody has it while something is read or written.
 
+mod acceptor;
 mod answer;
+mod input;
 mod peer;
-mod peers;
-mod run;
+mod seats;
+mod standing;
 mod timers;
 
 use crate::runtime::NetError;
+use acceptor::{Acceptor, Socket};
 use moonquake_clock::{ClockSource, Thread};
 use moonquake_master::Master;
-use moonquake_protocol::Response;
-use run::Server;
+use moonquake_protocol::{Request, Response};
+use seats::Seats;
+use standing::Standing;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -38,60 +42,45 @@ pub enum Rounds {
 #[derive(Debug)]
 pub struct ServerHandle {
     shared: Arc<Shared>,
+    waker: Arc<mio::Waker>,
     address: SocketAddr,
     thread: Option<(JoinHandle<()>, Receiver<()>)>,
 }
 
-/// What the thread of the server and its handle share.
+/// What the threads of the server and its handle share.
 struct Shared {
-    state: Mutex<State>,
-    /// Told when the server is thawed or dies.
-    changed: Condvar,
-    waker: Arc<mio::Waker>,
+    master: Mutex<Master>,
     clock: Arc<dyn ClockSource>,
-}
-
-/// The master, and whether it is served now. The thread of the server holds the lock while it handles what has arrived, so
-/// that nothing is on its way when somebody else has it.
-struct State {
-    master: Master,
-    /// An answer that was written; its memory serves for the next.
-    spare: Response,
-    frozen: bool,
-    dead: bool,
+    standing: Standing,
+    seats: Seats,
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
         f.debug_struct("Shared")
-            .field("frozen", &state.frozen)
-            .field("dead", &state.dead)
+            .field("standing", &self.standing)
             .finish_non_exhaustive()
     }
 }
 
+/// The lock, also after a panic of somebody who had it: a defect costs one connection, not the server.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets the master handle a request.
+    fn handle(&self, request: &Request, response: &mut Response) {
+        let mut master = lock(&self.master);
+        // Under the lock, so that the master never sees time go back.
+        let now = self.clock.now();
+        master.handle_into(now, request, &[], response);
+        master.settle_cleanup();
     }
 
-    /// The state when the server is not frozen; `None` when it is dead.
-    fn awake(&self) -> Option<MutexGuard<'_, State>> {
-        let stands = |state: &mut State| state.frozen && !state.dead;
-        let state = self
-            .changed
-            .wait_while(self.state(), stands)
-            .unwrap_or_else(PoisonError::into_inner);
-        (!state.dead).then_some(state)
-    }
-
-    fn kill(&self) {
-        self.state().dead = true;
-        self.changed.notify_all();
-        if let Err(error) = self.waker.wake() {
-            tracing::warn!("waking the master to stop it: {error}");
-        }
+    fn tick(&self, thread: Thread) {
+        let mut master = lock(&self.master);
+        master.tick(self.clock.now(), thread);
     }
 }
 
@@ -106,35 +95,27 @@ pub fn serve(
     rounds: Rounds,
 ) -> Result<ServerHandle, NetError> {
     let failed = |source| NetError::io(format!("serving the master at {bind}"), source);
-    let socket = run::Socket::open(bind).map_err(failed)?;
-    let address = socket.address().map_err(failed)?;
+    let socket = Socket::open(bind).map_err(failed)?;
+    let (address, waker) = (socket.address().map_err(failed)?, socket.waker());
     let shared = Arc::new(Shared {
-        state: Mutex::new(State {
-            master,
-            spare: answer::NO_ANSWER,
-            frozen: false,
-            dead: false,
-        }),
-        changed: Condvar::new(),
-        waker: socket.waker(),
+        master: Mutex::new(master),
         clock,
+        standing: Standing::default(),
+        seats: Seats::default(),
     });
-    let server = Server::new(socket, shared.clone(), rounds);
+    // Every thread of the server has one end until it is over, however that comes.
+    let (ending, ended) = channel();
+    let acceptor = Acceptor::new(socket, shared.clone(), rounds, ending);
     // What the thread says in the log belongs to whoever started it.
     let span = tracing::Span::current();
-    let (ending, ended) = channel();
     let thread = std::thread::Builder::new()
         .name("moonquake-serve".to_owned())
-        .spawn(move || {
-            // Dropped when everything of the server is gone, however that came.
-            let _ending = ending;
-            let _span = span.enter();
-            server.run();
-        })
+        .spawn(move || span.in_scope(|| acceptor.run()))
         .map_err(failed)?;
     tracing::info!(%address, "master listening");
     Ok(ServerHandle {
         shared,
+        waker,
         address,
         thread: Some((thread, ended)),
     })
@@ -148,23 +129,25 @@ impl ServerHandle {
 
     /// One round of a background thread, now.
     pub fn tick(&self, thread: Thread) {
-        self.shared.state().master.tick(self.shared.clock.now(), thread);
+        self.shared.tick(thread);
     }
 
     /// Looks into the master, or does something with it, between two requests.
     pub fn with_master<T>(&self, work: impl FnOnce(&mut Master) -> T) -> T {
-        work(&mut self.shared.state().master)
+        work(&mut lock(&self.shared.master))
     }
 
-    /// From now on no request is read, handled or answered; what is sent waits.
+    /// From now on no request is handled or answered; what is sent waits, as it does for a stopped process.
     pub fn freeze(&self) {
-        self.shared.state().frozen = true;
+        self.shared.standing.freeze();
+        // Whoever has begun ends first.
+        drop(lock(&self.shared.master));
+        self.shared.seats.wait_for_turns();
     }
 
     /// Lets the server go on.
     pub fn unfreeze(&self) {
-        self.shared.state().frozen = false;
-        self.shared.changed.notify_all();
+        self.shared.standing.unfreeze();
     }
 
     /// Stops the server: the listener and all connections are closed when this returns, also while it is frozen.
@@ -175,7 +158,11 @@ impl ServerHandle {
         let Some((thread, ended)) = self.thread.take() else {
             return Ok(());
         };
-        self.shared.kill();
+        self.shared.standing.end();
+        self.shared.seats.close();
+        if let Err(error) = self.waker.wake() {
+            tracing::warn!("waking the master to stop it: {error}");
+        }
         if ended.recv_timeout(STOP_LIMIT) == Err(RecvTimeoutError::Timeout) {
             return Err(NetError::Limit {
                 what: "stopping the master".to_owned(),

@@ -1,243 +1,253 @@
-//! One connection: what has arrived of a frame, what is still to be written, and a call that a failpoint holds.
+//! The thread of one connection: reads, lets the master answer, writes.
 #![allow(
     clippy::disallowed_methods,
     reason = "a call is held for as long as a plan of failpoints says, in real time"
 )]
 
-use super::answer::{Call, Hold, Step, answer, go_on};
-use super::{Shared, State};
+use super::Shared;
+use super::answer::{Call, encode_answer, read_call};
+use super::input::Input;
+use super::seats::{Seat, Turn};
+use super::standing::Over;
+use crate::failpoints::{Effect, Strike, phase_of, strike};
 use crate::stream::StreamEnd;
-use mio::net::TcpStream;
+use moonquake_faults::Moment;
 use moonquake_faults::failpoint::Pause;
-use moonquake_protocol::frame::{BODY_BYTES_MAX, RequestHeader, first_frame};
-use std::future::Future;
-use std::io::{self, Read, Write};
+use moonquake_master::refuse;
+use moonquake_protocol::Response;
+use moonquake_protocol::frame::{BODY_BYTES_MAX, FrameError, RequestHeader, first_frame};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Waker};
-use std::time::Instant;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 /// Requests are answered together as long as their answers are shorter than this; then they are written.
 const OUTPUT_BYTES: usize = 256 << 10;
-/// How often one peer is read from before others have their turn.
-const READS: usize = 16;
-/// A buffer that is empty and larger than this is given back: a connection that rests costs next to nothing.
+/// Memory for answers that is larger than this is given back when they are written.
 const REST_BYTES: usize = 32 << 10;
+/// In the place of an answer; there is nothing in it.
+const NO_ANSWER: Response = Response::ExistKey(Ok(false));
 
-/// What the thread has for whoever has its turn.
-pub(super) struct Turn<'a> {
-    /// What is read arrives here first.
-    pub(super) scratch: &'a mut [u8],
-    pub(super) state: &'a mut State,
-    pub(super) shared: &'a Shared,
+/// Why a connection ends.
+#[derive(Debug, thiserror::Error)]
+enum End {
+    #[error(transparent)]
+    Stream(#[from] StreamEnd),
+    #[error("connection cut by a failpoint")]
+    Cut,
+    #[error("the server ends")]
+    Over,
 }
 
-/// What a turn ended with.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// Nothing can be done before the socket says so.
-    Waits,
-    /// There is more to do.
-    Again,
-    /// A failpoint holds its call.
-    Held,
-    /// No further frame comes; `None`: a failpoint cut the connection.
-    Ended(Option<StreamEnd>),
+impl From<Over> for End {
+    fn from(Over: Over) -> End {
+        End::Over
+    }
 }
 
-/// A call that is held until an instant, or until its pause is released.
-#[derive(Debug)]
-struct Held {
-    call: Box<Call>,
-    until: Instant,
-    pause: Option<Pause>,
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> End {
+        End::Stream(error.into())
+    }
 }
 
-/// One connection.
-#[derive(Debug)]
-pub(super) struct Peer {
-    stream: TcpStream,
+impl From<FrameError> for End {
+    fn from(error: FrameError) -> End {
+        End::Stream(error.into())
+    }
+}
+
+/// One connection, as its thread has it.
+pub(super) struct Peer<'a> {
+    shared: &'a Shared,
+    seat: &'a Seat,
     name: String,
-    /// The peer sends nothing more behind what waits in the socket.
-    is_read_closed: bool,
-    /// What has arrived and is not answered.
-    pending: Vec<u8>,
+    input: Input,
     output: Vec<u8>,
-    written: usize,
-    held: Option<Held>,
-    /// Why the connection ends once its output is written.
-    end: Option<Option<StreamEnd>>,
+    /// An answer that was written; its memory serves for the next.
+    spare: Response,
 }
 
-impl Peer {
-    pub(super) fn new(stream: TcpStream, address: SocketAddr) -> Peer {
+/// Answers until the connection ends. A defect of ours that panics costs the one connection whose request met it.
+pub(super) fn answer_all(mut peer: Peer<'_>) {
+    let end = catch_unwind(AssertUnwindSafe(|| peer.serve()));
+    let peer = peer.name.as_str();
+    match end {
+        Ok(End::Stream(StreamEnd::Frame(error))) => tracing::warn!(peer, "connection closed: {error}"),
+        Ok(End::Stream(StreamEnd::Closed { pending_bytes: 0 }) | End::Over) => {}
+        Ok(End::Stream(end)) => tracing::debug!(peer, "{end}"),
+        Ok(End::Cut) => tracing::warn!(peer, "{}", End::Cut),
+        Err(_) => tracing::error!(peer, "connection closed: answering it panicked"),
+    }
+}
+
+impl<'a> Peer<'a> {
+    pub(super) fn new(shared: &'a Shared, seat: &'a Seat, address: SocketAddr) -> Peer<'a> {
         Peer {
-            stream,
-            name: address.to_string(),
-            is_read_closed: false,
-            pending: Vec::new(),
-            output: Vec::new(),
-            written: 0,
-            held: None,
-            end: None,
-        }
-    }
-
-    pub(super) fn stream(&mut self) -> &mut TcpStream {
-        &mut self.stream
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The socket says that the peer sends nothing more.
-    pub(super) fn read_closed(&mut self) {
-        self.is_read_closed = true;
-    }
-
-    /// Writes, answers and reads until nothing more can be done, or it is the turn of others.
-    pub(super) fn turn(&mut self, turn: &mut Turn<'_>) -> Outcome {
-        let mut is_more_there = true;
-        for _ in 0..READS {
-            match self.flush() {
-                Ok(true) => {}
-                Ok(false) => return Outcome::Waits,
-                Err(error) => return Outcome::Ended(Some(error.into())),
-            }
-            if let Some(end) = self.end.take() {
-                return Outcome::Ended(end);
-            }
-            if self.held.is_some() {
-                return Outcome::Held;
-            }
-            if self.answer_pending(turn) {
-                continue;
-            }
-            if !is_more_there {
-                return Outcome::Waits;
-            }
-            match self.stream.read(turn.scratch) {
-                Ok(0) => {
-                    let pending_bytes = self.pending.len();
-                    return Outcome::Ended(Some(StreamEnd::Closed { pending_bytes }));
-                }
-                Ok(count) => {
-                    // A read that comes back short has emptied the socket, and the end of a stream that comes later tells so
-                    // itself; one that was there before does not tell again.
-                    is_more_there = count == turn.scratch.len() || self.is_read_closed;
-                    self.take(count, turn);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Outcome::Waits,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Outcome::Ended(Some(error.into())),
-            }
-        }
-        Outcome::Again
-    }
-
-    /// When the call that is held goes on at the latest.
-    pub(super) fn held_until(&self) -> Option<Instant> {
-        self.held.as_ref().map(|held| held.until)
-    }
-
-    /// Lets the call that is held go on, if its time has come; otherwise the waker is woken when its pause is released.
-    pub(super) fn resume(&mut self, now: Instant, waker: &Waker, turn: &mut Turn<'_>) {
-        let is_over = self.held.as_mut().is_some_and(|held| {
-            let is_released = |pause: &mut Pause| {
-                let mut context = Context::from_waker(waker);
-                Pin::new(pause).poll(&mut context).is_ready()
-            };
-            now >= held.until || held.pause.as_mut().is_some_and(is_released)
-        });
-        if is_over && let Some(held) = self.held.take() {
-            // Tells in the log which it was.
-            drop(held.pause);
-            let step = go_on(*held.call, turn.state, turn.shared, &mut self.output);
-            self.note(step);
-        }
-    }
-
-    /// Takes what was read.
-    fn take(&mut self, count: usize, turn: &mut Turn<'_>) {
-        let Turn {
-            scratch,
-            state,
             shared,
-        } = turn;
-        let arrived = &scratch[..count];
-        match self.pending.is_empty() {
-            // The usual case: whole requests are answered from where they lie.
-            true => {
-                let used = self.answer_frames(arrived, state, shared);
-                self.pending.extend_from_slice(&arrived[used..]);
-            }
-            false => self.pending.extend_from_slice(arrived),
+            seat,
+            name: address.to_string(),
+            input: Input::new(),
+            output: Vec::new(),
+            spare: NO_ANSWER,
         }
     }
 
-    /// Answers requests that arrived before. Whether anything came of it.
-    fn answer_pending(&mut self, turn: &mut Turn<'_>) -> bool {
-        if self.pending.is_empty() {
-            return false;
-        }
-        let mut pending = std::mem::take(&mut self.pending);
-        let used = self.answer_frames(&pending, turn.state, turn.shared);
-        pending.drain(..used);
-        if pending.capacity() <= REST_BYTES || !pending.is_empty() {
-            self.pending = pending;
-        }
-        used > 0 || self.end.is_some()
-    }
-
-    /// Answers whole requests from the front of `arrived`, and returns how many bytes they had.
-    fn answer_frames(&mut self, arrived: &[u8], state: &mut State, shared: &Shared) -> usize {
-        let mut used = 0;
-        while self.held.is_none() && self.end.is_none() && self.output.len() < OUTPUT_BYTES {
-            match first_frame::<RequestHeader>(&arrived[used..], BODY_BYTES_MAX) {
-                Ok(Some(frame)) => {
-                    used += frame.frame_bytes();
-                    let step = answer(&frame, &self.name, state, shared, &mut self.output);
-                    self.note(step);
+    fn serve(&mut self) -> End {
+        loop {
+            match self.input.read(&self.seat.stream) {
+                Ok(0) => {
+                    let pending_bytes = self.input.waiting().len();
+                    return StreamEnd::Closed { pending_bytes }.into();
                 }
-                Ok(None) => break,
-                Err(error) => self.end = Some(Some(error.into())),
-            }
-        }
-        used
-    }
-
-    fn note(&mut self, step: Step) {
-        match step {
-            Step::Over => {}
-            Step::Cut => self.end = Some(None),
-            Step::Held(call, hold) => {
-                let (span, pause) = match hold {
-                    Hold::For(span) => (span, None),
-                    Hold::Paused(pause) => (pause.bound(), Some(pause)),
-                };
-                let until = Instant::now() + span;
-                self.held = Some(Held { call, until, pause });
-            }
-        }
-    }
-
-    /// Writes what is to be written. Whether all of it could be.
-    fn flush(&mut self) -> io::Result<bool> {
-        while self.written < self.output.len() {
-            match self.stream.write(&self.output[self.written..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => self.written += count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Ok(_) => {
+                    if let Err(end) = self.answer_waiting() {
+                        return end;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return error.into(),
             }
         }
-        self.written = 0;
+    }
+
+    /// Answers what has arrived as a whole, and writes the answers.
+    fn answer_waiting(&mut self) -> Result<(), End> {
+        let mut turn = self.turn()?;
+        loop {
+            let frame = match first_frame::<RequestHeader>(self.input.waiting(), BODY_BYTES_MAX) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(error) => {
+                    // What came before it has its answer.
+                    drop(self.flush(turn)?);
+                    return Err(error.into());
+                }
+            };
+            let bytes = frame.frame_bytes();
+            let call = read_call(&frame, &self.name, &mut self.output);
+            self.input.done(bytes);
+            if let Some(call) = call {
+                turn = self.answer(call, turn)?;
+            }
+            if self.output.len() >= OUTPUT_BYTES {
+                turn = self.flush(turn)?;
+            }
+        }
+        drop(self.flush(turn)?);
+        Ok(())
+    }
+
+    fn turn(&self) -> Result<Turn<'a>, Over> {
+        self.seat.turn(&self.shared.standing)
+    }
+
+    /// Brings a call to the master and its answer back, past the phases on both ways.
+    fn answer(&mut self, call: Call, turn: Turn<'a>) -> Result<Turn<'a>, End> {
+        let (turn, effect) = self.pass(&call, Moment::Sent, turn)?;
+        if effect != Effect::Go {
+            return self.meet(&call, &effect, turn);
+        }
+        let mut response = std::mem::replace(&mut self.spare, NO_ANSWER);
+        self.shared.handle(&call.request, &mut response);
+        let (turn, effect) = self.pass(&call, Moment::Response, turn)?;
+        if effect != Effect::Go {
+            return self.meet(&call, &effect, turn);
+        }
+        let before = self.output.len();
+        encode_answer(&call, &response, &mut self.output);
+        if self.output.len() - before <= REST_BYTES {
+            self.spare = response;
+        }
+        Ok(turn)
+    }
+
+    /// What else than going on becomes of a call at a phase.
+    fn meet(&mut self, call: &Call, effect: &Effect, turn: Turn<'a>) -> Result<Turn<'a>, End> {
+        match effect {
+            Effect::Answer(code) => encode_answer(call, &refuse(&call.request, *code), &mut self.output),
+            Effect::Go | Effect::Drop => {}
+            Effect::Cut => {
+                drop(self.flush(turn)?);
+                return Err(End::Cut);
+            }
+        }
+        Ok(turn)
+    }
+
+    /// Passes the phase of a call at a moment, and waits as long as it says.
+    fn pass(&mut self, call: &Call, at: Moment, turn: Turn<'a>) -> Result<(Turn<'a>, Effect), End> {
+        let (span, pause) = match strike(phase_of(call.request.rpc(), at)) {
+            Strike::Now(effect) => return Ok((turn, effect)),
+            Strike::Wait(span) => (span, None),
+            Strike::Pause(pause) => (pause.bound(), Some(pause)),
+            Strike::Yield => (Duration::ZERO, None),
+        };
+        // The answers to those before it go out, and a server can be frozen while a call is held.
+        drop(self.flush(turn)?);
+        self.hold(span, pause);
+        Ok((self.turn()?, Effect::Go))
+    }
+
+    /// Waits that long, until the pause is released, or until the server ends.
+    fn hold(&self, span: Duration, mut pause: Option<Pause>) {
+        let until = Instant::now() + span;
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut context = Context::from_waker(&waker);
+        let mut is_released = |pause: &mut Pause| Pin::new(pause).poll(&mut context).is_ready();
+        std::thread::yield_now();
+        while !self.shared.standing.is_over() && !pause.as_mut().is_some_and(&mut is_released) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::park_timeout(left);
+        }
+    }
+
+    /// Writes what is to be written. While the peer takes nothing the turn is given back.
+    fn flush(&mut self, mut turn: Turn<'a>) -> Result<Turn<'a>, End> {
+        let mut written = 0;
+        while written < self.output.len() {
+            match send(&self.seat.stream, &self.output[written..], SendFlags::DONTWAIT) {
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    drop(turn);
+                    self.wait_until_writable()?;
+                    turn = self.turn()?;
+                }
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
         self.output.clear();
         if self.output.capacity() > REST_BYTES {
             self.output = Vec::new();
         }
-        Ok(true)
+        Ok(turn)
+    }
+
+    fn wait_until_writable(&self) -> io::Result<()> {
+        let mut waits = [PollFd::new(&self.seat.stream, PollFlags::OUT)];
+        match poll(&mut waits, None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Wakes the thread of a connection when a pause is released.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

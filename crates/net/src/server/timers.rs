@@ -1,4 +1,4 @@
-//! When the thread of the server has something to do although nothing arrives.
+//! When the thread that accepts has something to do although nothing arrives.
 #![allow(
     clippy::disallowed_methods,
     reason = "periods are real time; what a round does is decided by the clock of the master"
@@ -34,10 +34,10 @@ impl Timers {
         }
     }
 
-    /// How long to wait at most; `other` is an instant of somebody else.
-    pub(super) fn timeout(&self, other: Option<Instant>) -> Option<Duration> {
+    /// How long to wait at most.
+    pub(super) fn timeout(&self) -> Option<Duration> {
         let rounds = self.rounds.iter().map(|(_, due)| *due);
-        let due = rounds.chain(self.accept).chain(other).min()?;
+        let due = rounds.chain(self.accept).min()?;
         Some(due.saturating_duration_since(Instant::now()))
     }
 
