@@ -11,12 +11,16 @@ use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use support::served::{LIMIT, any_port, busy, read_answers, start, talk};
 use support::{exist, ping};
 use tracing_test::traced_test;
 
 /// More than all buffers of the kernel between two sockets hold.
 const REQUESTS_MAX: u32 = 4_000_000;
+
+/// A peer that could not write for that long will not be able to: the server has reached its bound by then, or a little later.
+const STUCK: Duration = Duration::from_millis(200);
 
 #[test]
 #[allow(
@@ -67,6 +71,29 @@ fn who_does_not_read_is_not_read_from() {
         .map(|(sequence, ..)| sequence);
     assert!(order.eq(0..=last), "answers are missing or out of order");
     rest.join().unwrap();
+}
+
+#[test]
+fn a_peer_that_does_not_read_keeps_nobody_from_freezing_or_stopping_the_server() {
+    let (_net, mut server) = busy();
+    let mut peer = TcpStream::connect(server.address()).unwrap();
+    peer.set_write_timeout(Some(STUCK)).unwrap();
+    // Answers fill all buffers first, requests then.
+    let frames = encode_request(1, &exist("k"), Literal::With).repeat(1_000);
+    let stuck = loop {
+        if let Err(error) = peer.write_all(&frames) {
+            break error;
+        }
+    };
+    assert_eq!(stuck.kind(), ErrorKind::WouldBlock);
+    server.freeze();
+    server.unfreeze();
+    assert_eq!(
+        talk(&server, &encode_request(7, &exist("k"), Literal::With), 1)[0].0,
+        7
+    );
+    server.freeze();
+    server.stop().unwrap();
 }
 
 /// A clock that panics once when it is told to: a defect in the middle of a request.

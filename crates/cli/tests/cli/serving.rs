@@ -1,38 +1,52 @@
 //! The served master as a process, with less than it asks for.
 
 use crate::support::{Place, Said};
-use moonquake_protocol::frame::{Header, ResponseHeader, encode_request};
+use moonquake_protocol::frame::{Header, RequestHeader, ResponseHeader, encode_request};
 use moonquake_protocol::{Literal, Request, Uuid};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// More peers than the process has file descriptors.
 const PEERS: u32 = 100;
 const LIMIT: Duration = Duration::from_secs(20);
 
-#[test]
-fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
-    let place = Place::new();
-    let mut limited = Command::new("sh");
-    limited
-        .args([
-            "-c",
-            "ulimit -n 48; exec \"$0\" serve",
-            env!("CARGO_BIN_EXE_moonquake"),
-        ])
+/// Lines of the log that are more than a pipe holds.
+const REFUSALS: usize = 4_000;
+
+/// A server whose log nobody reads yet, started by a shell command in which it is `"$0" serve`.
+fn started(place: &Place, command: &str) -> (Child, String) {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", command, env!("CARGO_BIN_EXE_moonquake")])
         .current_dir(place.path())
         .env_remove("FAILPOINTS")
         .env("MOONQUAKE_LOG", "warn")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = limited.spawn().unwrap();
+    let mut child = shell.spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
     let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+    (child, address)
+}
+
+/// Ends it, and reads what it has said.
+fn ended(child: Child) -> Said {
+    let ended = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(ended.unwrap().success());
+    Said::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
+    let place = Place::new();
+    let (child, address) = started(&place, "ulimit -n 48; exec \"$0\" serve");
     let client_id = Uuid::new(1, 1);
     let peers: Vec<TcpStream> = (0..PEERS)
         .map(|sequence| {
@@ -56,11 +70,29 @@ fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
             sequence
         );
     }
-    let ended = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .status();
-    assert!(ended.unwrap().success());
-    Said::of(child.wait_with_output().unwrap())
+    ended(child)
         .exits(0)
         .complains("accepting failed, trying again and again");
+}
+
+#[test]
+fn cli_a_server_whose_log_nobody_reads_answers() {
+    let place = Place::new();
+    let (child, address) = started(&place, "exec \"$0\" serve");
+    let client_id = Uuid::new(1, 1);
+    let mut frame = encode_request(5, &Request::Ping { client_id }, Literal::With);
+    // The hash of the request's type: each is refused and logged.
+    frame[RequestHeader::BYTES] ^= 0xf0;
+    let mut peer = TcpStream::connect(&address).unwrap();
+    peer.set_read_timeout(Some(LIMIT)).unwrap();
+    for _ in 0..REFUSALS {
+        peer.write_all(&frame).unwrap();
+        let mut header = [0; ResponseHeader::BYTES];
+        peer.read_exact(&mut header).unwrap();
+        let header = ResponseHeader::parse(&header).unwrap().unwrap();
+        assert_ne!(header.error_code, 0);
+        let mut body = vec![0; header.body_bytes() as usize];
+        peer.read_exact(&mut body).unwrap();
+    }
+    ended(child).exits(0).complains("request refused");
 }
