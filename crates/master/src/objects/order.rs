@@ -76,6 +76,17 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         self.length == 0
     }
 
+    /// Looks at what the addition of an element looks at, and changes nothing.
+    pub(crate) fn look_ahead(&self, hash: u64) -> Option<u64> {
+        if self.buckets.is_empty() {
+            return None;
+        }
+        let previous = self.buckets[self.bucket_of(hash)];
+        let before = if previous == NONE { HEAD } else { previous };
+        let next = self.nodes[before as usize].next;
+        self.nodes.get(next as usize).map(|node| node.hash)
+    }
+
     /// Adds an element, unless it is in it.
     pub(crate) fn insert(&mut self, hash: u64, key: K) {
         if self.find_previous(hash, key).is_none() {
