@@ -33,7 +33,12 @@ impl Master {
 
     /// The object, if it is present and valid; cleans nothing.
     pub(crate) fn look(&self, key: &str) -> Option<&Object> {
-        self.objects.get(key).filter(|object| self.is_valid(object))
+        self.look_at(self.objects.find(key)?)
+    }
+
+    /// The object of a number, looked at as [`Master::look`] does it.
+    pub(crate) fn look_at(&self, id: Id) -> Option<&Object> {
+        self.objects.at(id).filter(|object| self.is_valid(object))
     }
 
     /// The object, after every replica out of reach is dropped from it, finished or not, and the object with the last.
@@ -65,10 +70,9 @@ impl Master {
         }
     }
 
-    fn drop_stale_at(&mut self, id: Id) {
-        let Some(object) = self.objects.at(id) else {
-            return;
-        };
+    /// [`Master::drop_stale`] for the object of a number; the number, if anything is left.
+    pub(crate) fn drop_stale_at(&mut self, id: Id) -> Option<Id> {
+        let object = self.objects.at(id)?;
         let stale = |replica: &&Replica| {
             replica.is_complete() && (!self.segments.is_live(replica) || self.is_on_lost_disk(replica))
         };
@@ -78,14 +82,17 @@ impl Master {
             .filter(stale)
             .map(|replica| replica.id)
             .collect();
-        let Some(object) = self.objects.at_mut(id).filter(|_| !stale.is_empty()) else {
-            return;
-        };
+        if stale.is_empty() {
+            return Some(id);
+        }
+        let object = self.objects.at_mut(id)?;
         let dropped = split_off(&mut object.replicas, |replica| stale.contains(&replica.id));
         self.free_all(&dropped);
-        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+        if self.look_at(id).is_none() {
             self.erase_at(id);
+            return None;
         }
+        Some(id)
     }
 
     /// One round of the clean-up after segments have left: finished replicas out of reach go, and every object that
@@ -130,17 +137,15 @@ impl Master {
     /// Erases an object that a remover was told to take. Where a forced remove must not free what a reader still
     /// trusts, the memory of a leased object is kept until its lease is over.
     pub(crate) fn erase_removed(&mut self, now: Clocks, id: Id) {
-        let Some(object) = self.objects.at(id) else {
-            return;
-        };
-        if self.lease_is_over(object, now) || self.config.quirks.has(Quirk::ForceFreesLeased) {
+        let lease_end = self.objects.lease_end(id);
+        if self.lease_is_over(id, now) || self.config.quirks.has(Quirk::ForceFreesLeased) {
             self.erase_at(id);
             return;
         }
         if let Some(object) = self.take_at(id) {
             let due = Due {
                 id: DeadlineId::Lease,
-                base: object.lease_end,
+                base: lease_end,
                 length: Span::ZERO,
             };
             self.quarantine_until(object.replicas, due);

@@ -47,7 +47,7 @@ impl Master {
         object.client = write.client;
         object.put_start = now;
         object.attempt = ids.first().copied().unwrap_or(object.attempt);
-        let pending = pin.pending(object, ids);
+        let pending = pin.pending(object, |_| ids);
         let extra = object.extra_mut();
         (extra.before, extra.other_start) = (before, Some(last_start));
         object.set_pending_pin(pending);
@@ -81,9 +81,10 @@ impl Master {
         object.hard_pinned |= before.new_hard_pinned;
         let lease = Due {
             id: DeadlineId::Lease,
-            base: std::mem::replace(&mut object.lease_end, now),
+            base: self.objects.lease_end(id),
             length: Span::ZERO,
         };
+        self.objects.set_lease_end(id, now);
         let (release, rules) = (self.config.release, &self.config.rules);
         let base = if same_size { now } else { now + release };
         if !lease.reached(rules, base) && self.guarded(Guard::ReplacedRangeKept) {

@@ -50,9 +50,12 @@ impl Master {
         let (segment, mut closed) = (present.segment.clone(), present.closed.clone());
         if !self.config.quirks.has(Quirk::RemountForgetsLeases) {
             closed.extend(self.quarantines_on(mount));
-            for (_, object) in self.objects.iter() {
+            for id in self.objects.ids() {
+                let Some(object) = self.objects.at(id) else {
+                    continue;
+                };
                 for replica in object.replicas.iter().filter(|replica| replica.mount == mount) {
-                    closed.push(lease(object.lease_end, Span::ZERO));
+                    closed.push(lease(self.objects.lease_end(id), Span::ZERO));
                     if replica.is_processing() {
                         // Its writer may go on until the put would have been given up.
                         closed.push(quarantine(object.put_start, self.config.release));

@@ -119,12 +119,12 @@ impl Master {
                 return census;
             };
             let counts = |object: &&Object| !self.is_hard_pinned(object) && self.has_evictable(object);
-            let Some(object) = place.filter(counts) else {
+            if place.filter(counts).is_none() {
                 census.ranks.push(STAYS);
                 continue;
-            };
+            }
             census.base += 1;
-            let (leased, rank) = (self.is_leased(object, now), self.lease_rank(object));
+            let (leased, rank) = (self.is_leased(id, now), self.lease_rank(id));
             let spared = !leased && self.is_spared(id, now);
             if spared && self.config.allow_evict_soft_pinned_objects {
                 census.soft_pinned.push(rank);
@@ -241,10 +241,9 @@ impl Master {
                 let Some(object) = self.objects.at(id) else {
                     continue;
                 };
-                let could = !self.is_hard_pinned(object)
-                    && !self.is_leased(object, now)
-                    && self.has_evictable(object);
-                let old = self.lease_rank(object) <= cutoff;
+                let could =
+                    !self.is_hard_pinned(object) && !self.is_leased(id, now) && self.has_evictable(object);
+                let old = self.lease_rank(id) <= cutoff;
                 let pinned = could && self.is_spared(id, now);
                 let chosen = if plain_only {
                     old && !pinned
@@ -263,7 +262,7 @@ impl Master {
         let Some(object) = self.objects.at(id) else {
             return false;
         };
-        !self.is_leased(object, now) && self.has_evictable(object) && !self.is_spared(id, now)
+        !self.is_leased(id, now) && self.has_evictable(object) && !self.is_spared(id, now)
     }
 
     /// Evicts an object, or its whole group unless a member is leased; how many objects lost replicas.
@@ -275,10 +274,7 @@ impl Master {
             return usize::from(self.evict_object(id));
         }
         let members = self.objects.members(object.group());
-        let leased = |id: &Id| {
-            let object = self.objects.at(*id);
-            object.is_some_and(|object| self.is_leased(object, now))
-        };
+        let leased = |id: &Id| self.is_leased(*id, now);
         if members.iter().any(leased) {
             return 0;
         }
@@ -324,8 +320,8 @@ impl Master {
     }
 
     /// Whether a reader may still trust the object.
-    fn is_leased(&self, object: &Object, now: Clocks) -> bool {
-        !self.lease_is_over(object, now) && self.guarded(Guard::EvictionWaitsForLease)
+    fn is_leased(&self, id: Id, now: Clocks) -> bool {
+        !self.lease_is_over(id, now) && self.guarded(Guard::EvictionWaitsForLease)
     }
 
     fn is_hard_pinned(&self, object: &Object) -> bool {

@@ -2,7 +2,7 @@
 //! `master_service.cpp:GrantLeaseForGroup`.
 
 use crate::Master;
-use crate::objects::{Id, Object};
+use crate::objects::Id;
 use moonquake_clock::{Clocks, DeadlineId, Domain, Span};
 use moonquake_faults::Quirk;
 use moonquake_protocol::SoftPinAction;
@@ -13,26 +13,20 @@ impl Master {
     /// member has joined.
     pub(crate) fn grant_lease(&mut self, now: Clocks, id: Id) {
         self.renew_pin_by_mistake(now, id);
-        let Some(object) = self.objects.at(id) else {
-            return;
-        };
-        let running = !self.lease_is_over(object, now);
+        let running = !self.lease_is_over(id, now);
         if self.config.rules.base(DeadlineId::Lease, false, running) {
             return;
         }
         let end = now + self.config.lease;
-        let Some(object) = self.objects.at_mut(id) else {
-            return;
-        };
-        if object.group().is_empty() {
-            object.lease_end = object.lease_end.max_each(end);
+        if !self.objects.is_in_group(id) {
+            self.objects.lengthen_lease(id, end);
             return;
         }
         let half = now + Span::from_ms(self.config.lease_ms() / 2);
-        let half_over = self
-            .config
-            .rules
-            .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, half);
+        let half_over =
+            self.config
+                .rules
+                .reached(DeadlineId::Lease, self.objects.lease_end(id), Span::ZERO, half);
         let joined = self
             .objects
             .at(id)
@@ -41,15 +35,14 @@ impl Master {
         if skips && self.config.quirks.has(Quirk::GroupLeaseNotExtended) {
             return;
         }
-        self.objects
-            .refresh_group(id, |member| member.lease_end = member.lease_end.max_each(end));
+        self.objects.refresh_group(id, end);
     }
 
     /// A read starts a soft pin again, if a test has made the deadline count from reads.
     fn renew_pin_by_mistake(&mut self, now: Clocks, id: Id) {
         let renewed = now + self.config.soft_pin;
         let rules = &self.config.rules;
-        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
+        let extra = self.objects.extra_at(id);
         let pin = extra.and_then(|extra| extra.soft_pin_end.as_mut());
         if let Some(end) = pin {
             *end = rules.base(DeadlineId::SoftPin, *end, renewed);
@@ -57,25 +50,24 @@ impl Master {
     }
 
     /// Whether no reader may still trust the object.
-    pub(crate) fn lease_is_over(&self, object: &Object, now: Clocks) -> bool {
-        self.config
-            .rules
-            .reached(DeadlineId::Lease, object.lease_end, Span::ZERO, now)
+    pub(crate) fn lease_is_over(&self, id: Id, now: Clocks) -> bool {
+        let end = self.objects.lease_end(id);
+        self.config.rules.reached(DeadlineId::Lease, end, Span::ZERO, now)
     }
 
     /// The end of the lease as a number to sort by, in the clock that leases are compared on.
-    pub(crate) fn lease_rank(&self, object: &Object) -> u64 {
+    pub(crate) fn lease_rank(&self, id: Id) -> u64 {
+        let end = self.objects.lease_end(id);
         match self.config.rules.get(DeadlineId::Lease).domain {
-            Domain::Realtime => object.lease_end.realtime.0,
-            Domain::Monotonic => object.lease_end.monotonic.0,
+            Domain::Realtime => end.realtime.0,
+            Domain::Monotonic => end.monotonic.0,
         }
     }
 
     /// Whether the object is soft-pinned. A pin that is found to be over is gone for good.
     pub(crate) fn is_soft_pinned(&mut self, id: Id, now: Clocks) -> bool {
         let rules = &self.config.rules;
-        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
-        let Some(extra) = extra else {
+        let Some(extra) = self.objects.extra_at(id) else {
             return false;
         };
         let over = |end: Clocks| rules.reached(DeadlineId::SoftPin, end, Span::ZERO, now);
@@ -89,8 +81,7 @@ impl Master {
     /// `master_service.h:CommitPendingSoftPin`.
     pub(crate) fn commit_pending_pin(&mut self, now: Clocks, id: Id) {
         self.is_soft_pinned(id, now);
-        let extra = self.objects.at_mut(id).and_then(|object| object.present_extra());
-        let Some(extra) = extra else {
+        let Some(extra) = self.objects.extra_at(id) else {
             return;
         };
         let Some(pending) = extra.pending_pin.take() else {

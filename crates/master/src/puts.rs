@@ -1,6 +1,7 @@
 //! PutStart, PutEnd and PutRevoke. Mirrors `master_service.cpp:PutStart`, `PutEnd` and `PutRevoke`.
 
 use crate::Master;
+use crate::objects::hash::hash_of;
 use crate::objects::{Id, Object, PendingPin, Replica, split_off};
 use crate::writes::{NewObject, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId};
@@ -40,10 +41,11 @@ impl Master {
         let pin = check_write(&self.config, write)?;
         self.clients.set_host(write.client, &write.config.host_id);
         let group = write.group()?;
-        let key = write.key;
-        self.drop_stale(key);
-        let preempts = self.objects.get(key).is_some();
-        if let Some(object) = self.objects.get(key) {
+        let hash = hash_of(write.key.as_bytes());
+        self.objects.look_ahead(hash);
+        let found = self.objects.find_hashed(hash, write.key);
+        let found = found.and_then(|id| self.drop_stale_at(id));
+        if let Some((id, object)) = found.and_then(|id| Some((id, self.objects.at(id)?))) {
             let rules = &self.config.rules;
             let base = rules.base(DeadlineId::Discard, object.put_start, object.last_start());
             let waits = !rules.reached(DeadlineId::Discard, base, self.config.discard, now);
@@ -53,16 +55,13 @@ impl Master {
                 waits && self.guarded(Guard::OpenWriteRefused)
             };
             if refused {
-                self.note_refused_start(now, key);
+                self.note_refused_start(now, id);
                 return Err(ErrorCode::ObjectAlreadyExists);
             }
         }
         let allocated = self.allocate_replicas(now, write);
         let goes = allocated.is_ok() || self.config.quirks.has(Quirk::FailedPreemptDropsPut);
-        if let Some(object) = Some(key)
-            .filter(|_| preempts && goes)
-            .and_then(|key| self.take(key))
-        {
+        if let Some(object) = found.filter(|_| goes).and_then(|id| self.take_at(id)) {
             let base = self.quarantine_base(object.put_start, now);
             self.quarantine_unless_lifted(Guard::PreemptedRangeKept, object.replicas, base);
         }
@@ -72,13 +71,13 @@ impl Master {
             pin,
             soft_pin_end: None,
         };
-        Ok(self.insert_object(now, write, new))
+        Ok(self.insert_object_hashed(now, write, hash, new))
     }
 
     /// Remembers a refused PutStart, from which a deadline counts only by mistake.
-    fn note_refused_start(&mut self, now: Clocks, key: &str) {
+    fn note_refused_start(&mut self, now: Clocks, id: Id) {
         // Only an unfinished write is waited for.
-        if let Some(object) = self.objects.get_mut(key).filter(|object| object.writing) {
+        if let Some(object) = self.objects.at_mut(id).filter(|object| object.writing) {
             object.extra_mut().other_start = Some(now);
         }
     }
@@ -136,14 +135,16 @@ impl Master {
         if meta.object_checksum.is_some() || replaces_checksum {
             object.checksum = meta.object_checksum;
         }
-        object.lease_end = object.lease_end.max_each(now);
-        if object.all_complete() {
+        let all_complete = object.all_complete();
+        self.objects.lengthen_lease(id, now);
+        if all_complete {
             self.retire_old_value(now, id);
             self.objects.set_writing_at(id, false);
         }
         if commits_pin {
             self.commit_pending_pin(now, id);
         }
+        self.objects.note_plain(id);
         Ok(())
     }
 

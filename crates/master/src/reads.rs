@@ -28,6 +28,10 @@ impl Master {
 
     fn exists(&mut self, now: Clocks, id: Option<Id>) -> bool {
         let readable = |id: &Id| {
+            let plain = self.objects.plain_on(*id);
+            if plain.is_some_and(|mount| self.segments.get(mount).is_some()) {
+                return true;
+            }
             let object = self.objects.at(*id).filter(|object| object.size_bytes > 0);
             object.is_some_and(|object| object.replicas.iter().any(|replica| self.is_readable(replica)))
         };

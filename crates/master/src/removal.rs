@@ -13,10 +13,12 @@ use moonquake_protocol::{ErrorCode, Uuid};
 impl Master {
     /// Why a present and valid object must not be removed now. Force passes over the lease and nothing else.
     fn removal_refusal(&self, now: Clocks, key: &str, force: bool) -> Option<ErrorCode> {
-        let Some(object) = self.look(key) else {
+        let id = self.objects.find(key);
+        let present = id.and_then(|id| Some((id, self.look_at(id)?)));
+        let Some((id, object)) = present else {
             return Some(ErrorCode::ObjectNotFound);
         };
-        let leased = !force && !self.lease_is_over(object, now);
+        let leased = !force && !self.lease_is_over(id, now);
         if leased && self.guarded(Guard::RemovalWaitsForLease) {
             return Some(ErrorCode::ObjectHasLease);
         }
@@ -93,8 +95,7 @@ impl Master {
             let Some(object) = self.objects.at(id).filter(|_| chosen(key)) else {
                 continue;
             };
-            let free =
-                force || self.lease_is_over(object, now) || !self.guarded(Guard::BulkRemovalWaitsForLease);
+            let free = force || self.lease_is_over(id, now) || !self.guarded(Guard::BulkRemovalWaitsForLease);
             let closed = object.all_complete() || !self.guarded(Guard::BulkRemovalSparesOpenWrite);
             if free && closed && !self.copies.contains_key(key) {
                 self.erase_removed(now, id);
@@ -116,12 +117,12 @@ impl Master {
     ) -> Vec<String> {
         let mut cleared = Vec::new();
         for key in keys.iter().filter(|key| !key.is_empty()) {
-            let Some(object) = self.open(key) else { continue };
+            let id = self.objects.find(key).and_then(|id| self.open_at(id));
+            let Some((id, object)) = id.and_then(|id| Some((id, self.objects.at(id)?))) else {
+                continue;
+            };
             let (owner, complete) = (object.client, object.all_complete());
-            let over = self
-                .objects
-                .get(key)
-                .is_some_and(|object| self.lease_is_over(object, now));
+            let over = self.lease_is_over(id, now);
             if owner != client || !over {
                 continue;
             }

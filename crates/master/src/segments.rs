@@ -8,6 +8,7 @@ use crate::objects::Replica;
 use crate::objects::order::HashOrder;
 use moonquake_protocol::{ErrorCode, Segment, SegmentStatus, Uuid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Number of one mount of a segment. A segment that leaves and comes back is another mount, with an empty allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +17,16 @@ pub(crate) struct MountId(u32);
 impl MountId {
     /// No mount: what is there is on a client's disk.
     pub(crate) const DISK: MountId = MountId(u32::MAX - 1);
+
+    /// The number.
+    pub(crate) fn index(self) -> u32 {
+        self.0
+    }
+
+    /// The mount of a number.
+    pub(crate) fn from_index(index: u32) -> MountId {
+        MountId(index)
+    }
 }
 
 /// A mounted segment.
@@ -40,7 +51,7 @@ pub(crate) struct Segments {
     /// The mounted ids in the order in which upstream's table is walked.
     order: HashOrder<Uuid>,
     /// The allocatable names in the order that placement counts them.
-    names: Vec<String>,
+    names: Vec<Arc<str>>,
     allocatable: BTreeMap<String, Vec<MountId>>,
     /// The latest mount of each name: its id and the client that mounted it.
     latest: BTreeMap<String, (Uuid, Uuid)>,
@@ -166,7 +177,7 @@ impl Segments {
 
     fn make_allocatable(&mut self, id: MountId, segment: &Segment) {
         if !self.allocatable.contains_key(&segment.name) {
-            self.names.push(segment.name.clone());
+            self.names.push(Arc::from(segment.name.as_str()));
         }
         self.allocatable.entry(segment.name.clone()).or_default().push(id);
         if !segment.host_id.is_empty() {
@@ -181,7 +192,7 @@ impl Segments {
             mounts.retain(|mount| *mount != id);
             if mounts.is_empty() {
                 self.allocatable.remove(&segment.name);
-                if let Some(position) = self.names.iter().position(|name| *name == segment.name) {
+                if let Some(position) = self.names.iter().position(|name| **name == *segment.name) {
                     self.names.swap_remove(position);
                 }
             }
@@ -230,7 +241,7 @@ impl Segments {
     }
 
     /// The allocatable names in the order that placement counts them.
-    pub(crate) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[Arc<str>] {
         &self.names
     }
 

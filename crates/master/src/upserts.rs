@@ -71,7 +71,8 @@ impl Master {
         pin: PinRequest,
         kept_pin: Option<Clocks>,
     ) -> Result<Vec<ReplicaDescriptor>, ErrorCode> {
-        let Some(object) = self.objects.get(write.key) else {
+        let id = self.objects.find(write.key);
+        let Some((id, object)) = id.and_then(|id| Some((id, self.objects.at(id)?))) else {
             let new = NewObject {
                 replicas: self.allocate_replicas(now, write)?,
                 group,
@@ -83,7 +84,7 @@ impl Master {
         if object.replicas.iter().any(|replica| replica.readers > 0) {
             return Err(ErrorCode::ObjectReplicaBusy);
         }
-        let in_place = if self.lease_is_over(object, now) {
+        let in_place = if self.lease_is_over(id, now) {
             Quirk::UpsertDropsOldValue
         } else {
             Quirk::UpsertOverwritesLeased
@@ -179,7 +180,7 @@ impl Master {
         }
         let ids: Vec<u64> = object.replicas.iter().map(|replica| replica.id).collect();
         object.attempt = ids.first().copied().unwrap_or(object.attempt);
-        let pending = pin.pending(object, ids);
+        let pending = pin.pending(object, |_| ids);
         object.set_pending_pin(pending);
         self.last_replica = last_replica;
         self.objects.set_writing(write.key, true);

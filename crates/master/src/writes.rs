@@ -1,6 +1,7 @@
 //! What PutStart and UpsertStart share: the checks of a request, and the making of a new object. Mirrors
 //! `master_service.cpp:ResolveSoftPinRequest`, `GetGroupIdForKey` and `AllocateAndInsertMetadata`.
 
+use crate::objects::hash::hash_of;
 use crate::objects::{Object, PendingPin, Replica, Replicas};
 use crate::placement::{Placement, Strategy, Wish, host_order};
 use crate::{Master, MasterConfig};
@@ -99,12 +100,16 @@ pub(crate) fn check_write(config: &MasterConfig, write: &Write<'_>) -> Result<Pi
 
 impl PinRequest {
     /// The request, bound to the replicas of its write; nothing if it changes nothing about the pin of `object`.
-    pub(crate) fn pending(self, object: &Object, replicas: Vec<u64>) -> Option<PendingPin> {
+    pub(crate) fn pending(
+        self,
+        object: &Object,
+        replicas: impl FnOnce(&Object) -> Vec<u64>,
+    ) -> Option<PendingPin> {
         let changes = self.action != SoftPinAction::Preserve || object.extra().soft_pin_end.is_some();
         changes.then_some(PendingPin {
             action: self.action,
             ttl_ms: self.ttl_ms,
-            replicas,
+            replicas: replicas(object),
         })
     }
 }
@@ -163,12 +168,13 @@ impl Master {
             now,
             strategy: self.config.strategy,
         };
-        let names = placement.open_names().len() as u64;
+        let open = placement.open_names();
+        let names = open.len() as u64;
         if names > 0 && wish.replicas >= REPLICAS_BEYOND_MEMORY {
             return Err(ErrorCode::InternalError);
         }
         let enough_names = names >= wish.replicas;
-        let places = placement.place(&wish)?;
+        let places = placement.place(&wish, &open)?;
         let fewer = (places.len() as u64) < wish.replicas;
         self.need_eviction |= fewer && !self.guarded(Guard::EvictionOnlyWhereItHelps);
         if places.is_empty() {
@@ -193,23 +199,33 @@ impl Master {
         write: &Write<'_>,
         new: NewObject,
     ) -> Vec<ReplicaDescriptor> {
+        self.insert_object_hashed(now, write, hash_of(write.key.as_bytes()), new)
+    }
+
+    /// [`Master::insert_object`] for a key whose hash is known.
+    pub(crate) fn insert_object_hashed(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        hash: u64,
+        new: NewObject,
+    ) -> Vec<ReplicaDescriptor> {
         let NewObject {
             replicas,
             group,
             pin,
             soft_pin_end,
         } = new;
-        let ids = || replicas.iter().map(|replica| replica.id).collect();
-        let ids: Vec<u64> = ids();
         let descriptors = replicas.iter().map(|replica| self.describe(replica)).collect();
         let mut object = Object::new(write.client, now, write.size_bytes, replicas);
         object.hard_pinned = write.config.with_hard_pin;
         object.set_soft_pin_end(soft_pin_end);
-        object.set_pending_pin(pin.pending(&object, ids));
+        let all = |object: &Object| object.replicas.iter().map(|replica| replica.id).collect();
+        object.set_pending_pin(pin.pending(&object, all));
         if !group.is_empty() {
             object.extra_mut().group = group;
         }
-        self.objects.insert(write.key, object);
+        self.objects.insert_hashed(hash, write.key, object);
         descriptors
     }
 

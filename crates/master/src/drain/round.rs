@@ -143,7 +143,7 @@ impl Master {
                     continue;
                 }
                 let movable = !object.hard_pinned
-                    && self.lease_is_over(object, now)
+                    && self.lease_is_over(id, now)
                     && object.all_complete()
                     && !self.copies.contains_key(key);
                 let target = if movable {

@@ -1,6 +1,7 @@
-//! Where objects lie: in chunks that never move, so that a million of them grow without a copy and without slack.
+//! Where objects lie: in chunks that never move, so that a million of them grow without a copy and without slack. The head
+//! of each lies apart, since a probe needs nothing else.
 
-use super::key::Key;
+use super::head::{Head, Heads};
 use super::object::Object;
 
 /// Entries of one chunk.
@@ -22,68 +23,95 @@ impl Id {
     }
 }
 
-/// An object under its key.
+/// An object, with its key if that is too long for the head.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    /// `std::hash` of the key.
-    pub(crate) hash: u64,
-    /// The key.
-    pub(crate) key: Key,
-    /// What is known of it.
-    pub(crate) object: Object,
+struct Entry {
+    long_key: Option<Box<str>>,
+    object: Object,
 }
 
-/// All entries.
+/// All objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
+    heads: Heads,
     chunks: Vec<Vec<Option<Entry>>>,
     spare: Vec<Id>,
     length: usize,
 }
 
 impl Arena {
-    /// An entry, if it is there.
-    pub(crate) fn get(&self, id: Id) -> Option<&Entry> {
-        let place = id.0 as usize;
+    fn entry(&self, id: Id) -> Option<&Entry> {
+        let place = id.index();
         self.chunks.get(place / CHUNK)?.get(place % CHUNK)?.as_ref()
     }
 
-    /// An entry to change, if it is there.
-    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Entry> {
-        let place = id.0 as usize;
-        self.chunks
-            .get_mut(place / CHUNK)?
-            .get_mut(place % CHUNK)?
-            .as_mut()
+    /// The head of an object that is there.
+    pub(crate) fn head(&self, id: Id) -> Option<&Head> {
+        self.heads.get(id)
     }
 
-    /// Adds an entry.
-    pub(crate) fn insert(&mut self, entry: Entry) -> Id {
+    /// The head of an object that is there, to change it.
+    pub(crate) fn head_mut(&mut self, id: Id) -> Option<&mut Head> {
+        self.heads.get_mut(id)
+    }
+
+    /// An object, if it is there.
+    pub(crate) fn get(&self, id: Id) -> Option<&Object> {
+        self.entry(id).map(|entry| &entry.object)
+    }
+
+    /// An object to change, if it is there.
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Object> {
+        let place = id.index();
+        let entry = self.chunks.get_mut(place / CHUNK)?.get_mut(place % CHUNK)?;
+        entry.as_mut().map(|entry| &mut entry.object)
+    }
+
+    /// The key of an object, if it is there.
+    pub(crate) fn key(&self, id: Id) -> Option<&str> {
+        let entry = self.entry(id)?;
+        match &entry.long_key {
+            Some(key) => Some(key),
+            None => self.heads.get(id)?.key(),
+        }
+    }
+
+    /// Whether that is the key of an object that is there.
+    pub(crate) fn is_key(&self, id: Id, key: &str) -> bool {
+        let head = self.heads.get(id).and_then(|head| head.is_key(key));
+        head.unwrap_or_else(|| self.key(id) == Some(key))
+    }
+
+    /// Adds an object.
+    pub(crate) fn insert(&mut self, hash: u64, key: &str, object: Object) -> Id {
+        let head = Head::new(hash, key);
+        let long_key = head.key().is_none().then(|| Box::from(key));
+        let entry = Some(Entry { long_key, object });
         self.length += 1;
         if let Some(id) = self.spare.pop() {
-            let place = id.0 as usize;
-            self.chunks[place / CHUNK][place % CHUNK] = Some(entry);
+            self.heads.set(id, head);
+            self.chunks[id.index() / CHUNK][id.index() % CHUNK] = entry;
             return id;
         }
         if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         let chunk = self.chunks.len() - 1;
-        self.chunks[chunk].push(Some(entry));
-        Id((chunk * CHUNK + self.chunks[chunk].len() - 1) as u32)
+        self.chunks[chunk].push(entry);
+        let id = Id((chunk * CHUNK + self.chunks[chunk].len() - 1) as u32);
+        self.heads.set(id, head);
+        id
     }
 
-    /// Takes an entry out, if it is there.
-    pub(crate) fn remove(&mut self, id: Id) -> Option<Entry> {
-        let place = id.0 as usize;
-        let entry = self
-            .chunks
-            .get_mut(place / CHUNK)?
-            .get_mut(place % CHUNK)?
-            .take()?;
+    /// Takes an object out with the hash of its key, if it is there.
+    pub(crate) fn remove(&mut self, id: Id) -> Option<(u64, Object)> {
+        let place = id.index();
+        let entry = self.chunks.get_mut(place / CHUNK)?.get_mut(place % CHUNK)?;
+        let object = entry.take()?.object;
+        let hash = self.heads.get(id)?.hash;
         self.spare.push(id);
         self.length -= 1;
-        Some(entry)
+        Some((hash, object))
     }
 
     /// How many there are.
@@ -91,15 +119,16 @@ impl Arena {
         self.length
     }
 
-    /// What lies at a number: nothing if no number so high was ever given, an empty place if its entry has gone.
-    pub(crate) fn place(&self, id: Id) -> Option<Option<&Entry>> {
-        let place = id.0 as usize;
-        Some(self.chunks.get(place / CHUNK)?.get(place % CHUNK)?.as_ref())
+    /// What lies at a number: nothing if no number so high was ever given, an empty place if its object has gone.
+    pub(crate) fn place(&self, id: Id) -> Option<Option<&Object>> {
+        let place = id.index();
+        let entry = self.chunks.get(place / CHUNK)?.get(place % CHUNK)?.as_ref();
+        Some(entry.map(|entry| &entry.object))
     }
 
-    /// All entries, in an order that follows from the history alone.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &Entry)> {
+    /// The numbers of all objects, in an order that follows from the history alone.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
         let entries = self.chunks.iter().flatten().enumerate();
-        entries.filter_map(|(place, entry)| Some((Id(place as u32), entry.as_ref()?)))
+        entries.filter_map(|(place, entry)| entry.as_ref().map(|_| Id(place as u32)))
     }
 }

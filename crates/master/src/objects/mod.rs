@@ -2,9 +2,11 @@
 
 mod arena;
 pub(crate) mod hash;
-mod key;
+mod head;
+mod index;
 mod object;
 pub(crate) mod order;
+mod pages;
 mod store;
 
 pub(crate) use arena::Id;

@@ -67,7 +67,7 @@ pub(crate) struct Before {
 /// The copies of an object in the order of their creation; nearly all have one, which is kept in place.
 pub(crate) type Replicas = SmallVec<[Replica; 1]>;
 
-/// The metadata of one key.
+/// The metadata of one key. Its lease is kept beside the key; see [`super::Objects::lease_end`].
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     /// Writer of the present content.
@@ -80,8 +80,6 @@ pub(crate) struct Object {
     pub(crate) size_bytes: u64,
     /// What PutEnd said.
     pub(crate) checksum: Option<u64>,
-    /// When the last read lease ends, on both clocks. The epoch if none was ever granted.
-    pub(crate) lease_end: Clocks,
     /// Never evicted.
     pub(crate) hard_pinned: bool,
     /// Whether a put or upsert is unfinished. Mirrors membership in `processing_keys`.
@@ -126,7 +124,6 @@ impl Object {
             put_start,
             size_bytes,
             checksum: None,
-            lease_end: Clocks::default(),
             hard_pinned: false,
             writing: true,
             replicas,
@@ -173,6 +170,15 @@ impl Object {
         }
     }
 
+    /// The mount of the first replica, if that is complete and in memory and the object has a length, no group and no pin.
+    pub(crate) fn plain_on(&self) -> Option<MountId> {
+        let first = self
+            .replicas
+            .first()
+            .filter(|first| first.is_complete() && !first.is_on_disk())?;
+        (self.size_bytes > 0 && self.extra.is_none()).then_some(first.mount)
+    }
+
     /// Whether any replica is complete, within reach or not.
     pub(crate) fn has_complete(&self) -> bool {
         self.replicas.iter().any(Replica::is_complete)
@@ -217,6 +223,6 @@ mod tests {
     /// What a million objects cost follows from these.
     #[test]
     fn an_object_is_small() {
-        assert_eq!((size_of::<Replica>(), size_of::<Object>()), (56, 160));
+        assert_eq!((size_of::<Replica>(), size_of::<Object>()), (56, 144));
     }
 }

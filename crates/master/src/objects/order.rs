@@ -6,7 +6,7 @@
 use super::arena::Id;
 
 const NONE: u32 = u32::MAX;
-/// The node before the first element.
+/// The node before the first element. It stands for a place and holds nothing.
 const HEAD: u32 = 0;
 
 /// Bucket counts that the library grows through, up to about five million elements.
@@ -39,6 +39,9 @@ pub(crate) struct HashOrder<K> {
     spare: Vec<u32>,
     /// For each bucket the node before its first element.
     buckets: Vec<u32>,
+    /// The first element and its bucket: what is added to an empty bucket goes in front of it, and need not look at it.
+    first: u32,
+    first_bucket: u32,
     grow_above: u32,
     length: u32,
 }
@@ -52,6 +55,8 @@ impl<K> Default for HashOrder<K> {
             nodes: Vec::new(),
             spare: Vec::new(),
             buckets: Vec::new(),
+            first: NONE,
+            first_bucket: NONE,
             grow_above: 0,
             length: 0,
         }
@@ -74,6 +79,15 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
     /// Whether nothing is in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    /// Looks at what the addition of an element looks at, and changes nothing.
+    pub(crate) fn look_ahead(&self, hash: u64) -> Option<u32> {
+        if self.buckets.is_empty() {
+            return None;
+        }
+        let previous = self.buckets[self.bucket_of(hash)];
+        self.nodes.get(previous as usize).map(|node| node.next)
     }
 
     /// Adds an element, unless it is in it.
@@ -114,7 +128,7 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         let Some(previous) = self.find_previous(hash, key) else {
             return;
         };
-        let index = self.nodes[previous as usize].next;
+        let index = self.behind(previous);
         let next = self.nodes[index as usize].next;
         let bucket = self.bucket_of(hash);
         let next_bucket = (next != NONE).then(|| self.bucket_of(self.nodes[next as usize].hash));
@@ -124,17 +138,30 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         if self.buckets[bucket] == previous && next_bucket != Some(bucket) {
             self.buckets[bucket] = NONE;
         }
-        self.nodes[previous as usize].next = next;
+        if previous == HEAD {
+            self.first = next;
+            self.first_bucket = next_bucket.map_or(NONE, |bucket| bucket as u32);
+        } else {
+            self.nodes[previous as usize].next = next;
+        }
         self.spare.push(index);
         self.length -= 1;
     }
 
     /// The elements in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = K> {
-        let first = self.nodes.first().map_or(NONE, |head| head.next);
+        let first = self.first;
         let next = |index: &u32| Some(self.nodes[*index as usize].next).filter(|next| *next != NONE);
         std::iter::successors(Some(first).filter(|first| *first != NONE), next)
             .map(|index| self.nodes[index as usize].key)
+    }
+
+    /// What comes behind a node.
+    fn behind(&self, index: u32) -> u32 {
+        match index {
+            HEAD => self.first,
+            _ => self.nodes[index as usize].next,
+        }
     }
 
     fn bucket_of(&self, hash: u64) -> usize {
@@ -149,7 +176,7 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         let bucket = self.bucket_of(hash);
         let mut previous = Some(self.buckets[bucket]).filter(|previous| *previous != NONE)?;
         loop {
-            let index = self.nodes[previous as usize].next;
+            let index = self.behind(previous);
             let node = self.nodes.get(index as usize)?;
             if node.hash == hash && node.key == key {
                 return Some(previous);
@@ -164,18 +191,16 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
     fn put_first_in_bucket(&mut self, index: u32) {
         let bucket = self.bucket_of(self.nodes[index as usize].hash);
         let previous = self.buckets[bucket];
-        if previous != NONE {
+        if previous != NONE && previous != HEAD {
             self.nodes[index as usize].next = self.nodes[previous as usize].next;
             self.nodes[previous as usize].next = index;
             return;
         }
-        let next = self.nodes[HEAD as usize].next;
-        self.nodes[index as usize].next = next;
-        self.nodes[HEAD as usize].next = index;
-        if next != NONE {
-            let next_bucket = self.bucket_of(self.nodes[next as usize].hash);
-            self.buckets[next_bucket] = index;
+        self.nodes[index as usize].next = self.first;
+        if previous == NONE && self.first != NONE {
+            self.buckets[self.first_bucket as usize] = index;
         }
+        (self.first, self.first_bucket) = (index, bucket as u32);
         self.buckets[bucket] = HEAD;
     }
 
@@ -206,8 +231,8 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
                 next: NONE,
             });
         }
-        let mut index = self.nodes[HEAD as usize].next;
-        self.nodes[HEAD as usize].next = NONE;
+        let mut index = self.first;
+        (self.first, self.first_bucket) = (NONE, NONE);
         self.buckets = vec![NONE; buckets as usize];
         self.grow_above = buckets;
         while index != NONE {

@@ -1,11 +1,13 @@
 //! All objects: found by key through one table, visited in the order that shards and groups give them.
 
-use super::arena::{Arena, Entry, Id};
+use super::arena::{Arena, Id};
 use super::hash::hash_of;
-use super::key::Key;
-use super::object::Object;
+use super::head::Head;
+use super::index::Index;
+use super::object::{Extra, Object};
 use super::order::KeyOrder;
-use hashbrown::HashTable;
+use crate::segments::MountId;
+use moonquake_clock::Clocks;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of shards. Mirrors `master_service.h:kNumShards`.
@@ -21,9 +23,8 @@ struct Shard {
 #[derive(Clone, Debug)]
 pub(crate) struct Objects {
     arena: Arena,
-    /// Ids by the hash of the key, half of which is kept beside them: the table grows, and passes over strangers,
-    /// without a look at the objects. Never walked.
-    by_key: HashTable<(u32, Id)>,
+    /// Never walked.
+    by_key: Index,
     shards: Vec<Shard>,
     groups: BTreeMap<String, KeyOrder>,
     /// Groups that a member has joined since their leases were last refreshed.
@@ -36,7 +37,7 @@ impl Default for Objects {
     fn default() -> Self {
         Objects {
             arena: Arena::default(),
-            by_key: HashTable::new(),
+            by_key: Index::default(),
             shards: vec![Shard::default(); SHARDS],
             groups: BTreeMap::new(),
             joined: BTreeSet::new(),
@@ -55,42 +56,84 @@ fn shard_of(key_hash: u64, group: &str) -> usize {
     (hash % SHARDS as u64) as usize
 }
 
-/// The part of a hash that is kept in the table.
-fn half_of(hash: u64) -> u32 {
-    (hash >> 32) as u32
-}
-
-/// The table takes its place from the low bits and its tag from the high ones.
-fn spread(half: u32) -> u64 {
-    u64::from(half) << 32 | u64::from(half)
-}
-
 impl Objects {
+    /// Looks early at the memory that adding an object under that key changes, so that it is on its way while the request is
+    /// still weighed.
+    pub(crate) fn look_ahead(&self, hash: u64) {
+        std::hint::black_box(self.shards[shard_of(hash, "")].keys.look_ahead(hash));
+    }
+
     /// The object under that key, as a number.
     pub(crate) fn find(&self, key: &str) -> Option<Id> {
         self.find_hashed(hash_of(key.as_bytes()), key)
     }
 
-    fn find_hashed(&self, hash: u64, key: &str) -> Option<Id> {
-        let same = |(half, id): &(u32, Id)| {
-            *half == half_of(hash) && self.arena.get(*id).is_some_and(|entry| entry.key.as_str() == key)
-        };
-        self.by_key.find(spread(half_of(hash)), same).map(|(_, id)| *id)
+    /// The object under a key whose hash is known.
+    pub(crate) fn find_hashed(&self, hash: u64, key: &str) -> Option<Id> {
+        self.by_key.find(hash, |id| self.arena.is_key(id, key))
     }
 
     /// An object by its number.
     pub(crate) fn at(&self, id: Id) -> Option<&Object> {
-        self.arena.get(id).map(|entry| &entry.object)
+        self.arena.get(id)
     }
 
     /// An object by its number, to change it; see [`Objects::get_mut`].
     pub(crate) fn at_mut(&mut self, id: Id) -> Option<&mut Object> {
-        self.arena.get_mut(id).map(|entry| &mut entry.object)
+        // It may be anything afterwards.
+        self.arena.head_mut(id)?.set_plain_on(None);
+        self.arena.get_mut(id)
+    }
+
+    /// What few objects have, to change, if the object has any of it.
+    pub(crate) fn extra_at(&mut self, id: Id) -> Option<&mut Extra> {
+        if self.plain_on(id).is_some() {
+            return None;
+        }
+        self.arena.get_mut(id)?.present_extra()
+    }
+
+    /// Whether the object is in a group.
+    pub(crate) fn is_in_group(&self, id: Id) -> bool {
+        self.plain_on(id).is_none() && self.at(id).is_some_and(|object| !object.group().is_empty())
+    }
+
+    /// The mount on which the object can be read if that is still mounted, where this is all there is to know of it: its
+    /// first replica is complete, it has a length, no group and no pin. Nothing where it must be looked at.
+    pub(crate) fn plain_on(&self, id: Id) -> Option<MountId> {
+        self.arena.head(id).and_then(Head::plain_on)
+    }
+
+    /// Looks at an object and notes what [`Objects::plain_on`] says until it is changed.
+    pub(crate) fn note_plain(&mut self, id: Id) {
+        let mount = self.at(id).and_then(Object::plain_on);
+        if let Some(head) = self.arena.head_mut(id) {
+            head.set_plain_on(mount);
+        }
+    }
+
+    /// When the last read lease of an object ends, on both clocks. The epoch if none was ever granted.
+    pub(crate) fn lease_end(&self, id: Id) -> Clocks {
+        self.arena.head(id).map(Head::lease_end).unwrap_or_default()
+    }
+
+    /// Sets when the last read lease of an object ends.
+    pub(crate) fn set_lease_end(&mut self, id: Id, end: Clocks) {
+        if let Some(head) = self.arena.head_mut(id) {
+            head.set_lease_end(end);
+        }
+    }
+
+    /// Lengthens the lease of an object, on each clock by itself.
+    pub(crate) fn lengthen_lease(&mut self, id: Id, end: Clocks) {
+        if let Some(head) = self.arena.head_mut(id) {
+            head.set_lease_end(head.lease_end().max_each(end));
+        }
     }
 
     /// What lies at a number: nothing if no number so high was ever given, an empty place if its object has gone.
     pub(crate) fn place(&self, id: Id) -> Option<Option<&Object>> {
-        Some(self.arena.place(id)?.map(|entry| &entry.object))
+        self.arena.place(id)
     }
 
     /// How many objects there are.
@@ -100,7 +143,7 @@ impl Objects {
 
     /// The key of an object; empty if it is gone.
     pub(crate) fn key_of(&self, id: Id) -> &str {
-        self.arena.get(id).map_or("", |entry| entry.key.as_str())
+        self.arena.key(id).unwrap_or_default()
     }
 
     /// The object under that key.
@@ -116,13 +159,13 @@ impl Objects {
 
     /// Every key with its object, in an order that follows from the history alone.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Object)> {
-        let entries = self.arena.iter();
-        entries.map(|(_, entry)| (entry.key.as_str(), &entry.object))
+        self.ids()
+            .filter_map(|id| Some((self.arena.key(id)?, self.arena.get(id)?)))
     }
 
-    /// The numbers of all objects.
+    /// The numbers of all objects, in an order that follows from the history alone.
     pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
-        self.arena.iter().map(|(id, _)| id)
+        self.arena.ids()
     }
 
     /// The shard of a key, present or not.
@@ -140,14 +183,14 @@ impl Objects {
 
     /// Adds an object under a key that is absent; `object.writing` counts.
     pub(crate) fn insert(&mut self, key: &str, object: Object) -> Id {
-        let hash = hash_of(key.as_bytes());
+        self.insert_hashed(hash_of(key.as_bytes()), key, object)
+    }
+
+    /// [`Objects::insert`] for a key whose hash is known.
+    pub(crate) fn insert_hashed(&mut self, hash: u64, key: &str, object: Object) -> Id {
         let (shard, writing) = (shard_of(hash, object.group()), object.writing);
         let group = (!object.group().is_empty()).then(|| object.group().to_owned());
-        let id = self.arena.insert(Entry {
-            hash,
-            key: Key::from(key),
-            object,
-        });
+        let id = self.arena.insert(hash, key, object);
         let shard = &mut self.shards[shard];
         shard.keys.insert_absent(hash, id);
         if writing {
@@ -157,21 +200,14 @@ impl Objects {
             self.joined.insert(group.clone());
             self.groups.entry(group).or_default().insert(hash, id);
         }
-        let half = half_of(hash);
-        let rehash = |(half, _): &(u32, Id)| spread(*half);
-        self.by_key.insert_unique(spread(half), (half, id), rehash);
+        self.by_key.insert(hash, id);
         id
     }
 
     /// Takes an object out, with all that is noted about its key. Mirrors `master_service.cpp:EraseMetadata`.
     pub(crate) fn remove_at(&mut self, id: Id) -> Option<Object> {
-        let Entry { hash, object, .. } = self.arena.remove(id)?;
-        if let Ok(found) = self
-            .by_key
-            .find_entry(spread(half_of(hash)), |(_, other)| *other == id)
-        {
-            found.remove();
-        }
+        let (hash, object) = self.arena.remove(id)?;
+        self.by_key.remove(hash, id);
         let index = shard_of(hash, object.group());
         let shard = &mut self.shards[index];
         if object.writing {
@@ -204,15 +240,16 @@ impl Objects {
 
     /// Marks the write of an object as under way or over.
     pub(crate) fn set_writing_at(&mut self, id: Id, writing: bool) {
-        let Some(entry) = self.arena.get_mut(id) else {
+        let hash = self.arena.head(id).map_or(0, |head| head.hash);
+        let Some(object) = self.arena.get_mut(id) else {
             return;
         };
-        entry.object.writing = writing;
-        let shard = &mut self.shards[shard_of(entry.hash, entry.object.group())];
+        object.writing = writing;
+        let shard = &mut self.shards[shard_of(hash, object.group())];
         if writing {
-            shard.writing.insert(entry.hash, id);
+            shard.writing.insert(hash, id);
         } else {
-            shard.writing.remove(entry.hash, id);
+            shard.writing.remove(hash, id);
         }
     }
 
@@ -246,15 +283,16 @@ impl Objects {
         self.joined.contains(group)
     }
 
-    /// Refreshes the leases of every member of an object's group.
-    pub(crate) fn refresh_group(&mut self, id: Id, refresh: impl Fn(&mut Object)) {
-        let Some(group) = self.arena.get(id).map(|entry| entry.object.group()) else {
+    /// Lengthens the leases of every member of an object's group.
+    pub(crate) fn refresh_group(&mut self, id: Id, end: Clocks) {
+        let Some(group) = self.arena.get(id).map(Object::group) else {
             return;
         };
         self.joined.remove(group);
-        for member in self.groups.get(group).into_iter().flat_map(KeyOrder::iter) {
-            if let Some(entry) = self.arena.get_mut(member) {
-                refresh(&mut entry.object);
+        let members = self.groups.get(group);
+        for member in members.into_iter().flat_map(KeyOrder::iter) {
+            if let Some(head) = self.arena.head_mut(member) {
+                head.set_lease_end(head.lease_end().max_each(end));
             }
         }
     }

@@ -7,6 +7,8 @@ use crate::objects::hash::hash_of;
 use crate::segments::{MountId, Segments};
 use moonquake_clock::{Clocks, Rules};
 use moonquake_protocol::ErrorCode;
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// At most so many names are tried.
 const MAX_TRIES: usize = 100;
@@ -25,6 +27,12 @@ pub(crate) struct Wish {
 /// A range in a mount.
 pub(crate) type Placed = (MountId, Allocation);
 
+/// Ranges of one write; nearly all are one.
+pub(crate) type Places = SmallVec<[Placed; 2]>;
+
+/// Names of segments.
+pub(crate) type Names = SmallVec<[Arc<str>; 2]>;
+
 /// One placement in progress.
 pub(crate) struct Placement<'a> {
     /// The segments to place in.
@@ -41,8 +49,8 @@ pub(crate) struct Placement<'a> {
 
 impl Placement<'_> {
     /// The names that may be used. While the quirks are on no segment is ever closed, and this is every name.
-    pub(crate) fn open_names(&self) -> Vec<String> {
-        let open = |name: &&String| {
+    pub(crate) fn open_names(&self) -> Names {
+        let open = |name: &&Arc<str>| {
             self.segments
                 .mounts_of_name(name)
                 .iter()
@@ -57,29 +65,28 @@ impl Placement<'_> {
         self.segments.get(mount).is_some_and(reached)
     }
 
-    /// Places as many of the wanted replicas as fit, at most one a name; none is a failure.
+    /// Places as many of the wanted replicas as fit, at most one of the open names each; none is a failure.
     ///
     /// # Errors
     /// INVALID_PARAMS where the strategy knows no other segment than the first preferred one and there is none.
-    pub(crate) fn place(&mut self, wish: &Wish) -> Result<Vec<Placed>, ErrorCode> {
+    pub(crate) fn place(&mut self, wish: &Wish, names: &[Arc<str>]) -> Result<Places, ErrorCode> {
         if self.strategy == Strategy::Cxl {
             let only = wish.preferred.first().ok_or(ErrorCode::InvalidParams)?;
             return Ok(self.allocate_first(only, wish.size_bytes).into_iter().collect());
         }
-        let names = self.open_names();
         if names.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Places::new());
         }
         Ok(match self.strategy {
             Strategy::FreeRatioFirst => {
-                self.place_ranked(wish, &names, |placement, name| placement.free_share(name))
+                self.place_ranked(wish, names, |placement, name| placement.free_share(name))
             }
-            Strategy::SsdFreeRatioFirst => self.place_ranked(wish, &names, |_, _| 1.0),
-            _ => self.place_random(wish, &names),
+            Strategy::SsdFreeRatioFirst => self.place_ranked(wish, names, |_, _| 1.0),
+            _ => self.place_random(wish, names),
         })
     }
 
-    fn place_random(&mut self, wish: &Wish, names: &[String]) -> Vec<Placed> {
+    fn place_random(&mut self, wish: &Wish, names: &[Arc<str>]) -> Places {
         if let [only] = names {
             return self.allocate_from(only, wish.size_bytes).into_iter().collect();
         }
@@ -98,8 +105,8 @@ impl Placement<'_> {
         wish: &'w Wish,
         wanted: usize,
         used: &mut Vec<&'w str>,
-    ) -> Vec<Placed> {
-        let mut placed = Vec::new();
+    ) -> Places {
+        let mut placed = Places::new();
         for name in &wish.preferred {
             if used.contains(&name.as_str()) {
                 continue;
@@ -119,9 +126,9 @@ impl Placement<'_> {
     pub(super) fn place_by_lot(
         &mut self,
         wish: &Wish,
-        names: &[String],
+        names: &[Arc<str>],
         (wanted, used): (usize, &[&str]),
-        placed: &mut Vec<Placed>,
+        placed: &mut Places,
     ) {
         let start = self.dice.index_below(names.len());
         for step in 0..names.len().min(MAX_TRIES) {
@@ -129,7 +136,7 @@ impl Placement<'_> {
                 break;
             }
             let name = &names[(start + step) % names.len()];
-            if !used.contains(&name.as_str()) {
+            if !used.contains(&&**name) {
                 placed.extend(self.allocate_from(name, wish.size_bytes));
             }
         }
@@ -147,8 +154,8 @@ impl Placement<'_> {
 
     /// One range in any segment of that name: a random one first, then the others in turn.
     pub(crate) fn allocate_from(&mut self, name: &str, size_bytes: u64) -> Option<Placed> {
-        let mut mounts = self.segments.mounts_of_name(name).to_vec();
-        mounts.retain(|mount| self.is_open(*mount));
+        let named = self.segments.mounts_of_name(name).iter().copied();
+        let mounts: SmallVec<[MountId; 4]> = named.filter(|mount| self.is_open(*mount)).collect();
         let start = if mounts.len() > 1 {
             self.dice.index_below(mounts.len())
         } else {

@@ -1,7 +1,8 @@
 //! Placement on the best of a few segments. Mirrors `allocation_strategy.h:RankedAllocationStrategy`.
 
-use super::choice::{Placed, Placement, Wish};
+use super::choice::{Placement, Places, Wish};
 use crate::select::sort_by_rank;
+use std::sync::Arc;
 
 /// So many names are looked at for each replica that is wanted.
 const NAMES_PER_REPLICA: usize = 6;
@@ -11,9 +12,9 @@ impl Placement<'_> {
     pub(super) fn place_ranked(
         &mut self,
         wish: &Wish,
-        names: &[String],
+        names: &[Arc<str>],
         score: impl Fn(&Self, &str) -> f64,
-    ) -> Vec<Placed> {
+    ) -> Places {
         let wanted = usize::try_from(wish.replicas).unwrap_or(usize::MAX);
         let mut used: Vec<&str> = Vec::new();
         let mut placed = self.place_preferred(wish, wanted, &mut used);
@@ -25,7 +26,7 @@ impl Placement<'_> {
             .min(names.len());
         let start = self.dice.index_below(names.len());
         let mut candidates: Vec<(&str, f64)> = (0..sampled)
-            .map(|step| names[(start + step) % names.len()].as_str())
+            .map(|step| &*names[(start + step) % names.len()])
             .filter(|name| !used.contains(name))
             .map(|name| (name, score(self, name)))
             .collect();

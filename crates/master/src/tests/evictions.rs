@@ -181,12 +181,8 @@ fn groups_with_a_leased_member_stay_and_another_object_goes() {
     }
     // A read would refresh every member; the case sets the lease of one by hand.
     let end = harness.now + Span::from_secs(3_600);
-    harness
-        .master
-        .objects
-        .get_mut("evict_scenario_key_2")
-        .unwrap()
-        .lease_end = end;
+    let id = harness.master.objects.find("evict_scenario_key_2").unwrap();
+    harness.master.objects.set_lease_end(id, end);
     evict(&mut harness, 0.1, 0.1);
     assert_eq!(harness.keys().len(), 9);
     assert!(!harness.exist("evict_scenario_key_3"));
@@ -216,7 +212,11 @@ fn blocked_candidates_are_made_up_for() {
         let mut harness = Harness::with_segments(&[("a", 64 * MIB)]);
         aged(&mut harness, 0..blocked, &in_group("g"));
         harness.put_with("leased", 1024, &in_group("g"));
-        harness.master.objects.get_mut("leased").unwrap().lease_end = harness.now + Span::from_secs(1_000);
+        let id = harness.master.objects.find("leased").unwrap();
+        harness
+            .master
+            .objects
+            .set_lease_end(id, harness.now + Span::from_secs(1_000));
         aged(
             &mut harness,
             blocked..blocked + plain,
