@@ -12,7 +12,6 @@
 //!   of tasks near 2^63 ns, and mounted bytes from 2^63 on.
 //! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
 //! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
-//! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
 
 mod access;
@@ -65,7 +64,7 @@ use copies::CopyTask;
 use disks::Disks;
 use drain::DrainJobs;
 use ids::Ids;
-use moonquake_clock::{Clocks, Thread};
+use moonquake_clock::{Clocks, MonotonicNs, Thread};
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Request, Response};
 use mounting::GracefulUnmount;
@@ -97,6 +96,8 @@ pub struct Master {
     eviction_dice: Dice,
     ids: Ids,
     last_replica: u64,
+    /// Before this the task clean-up thread does nothing.
+    task_cleanup_due: MonotonicNs,
     /// When the last round swept.
     last_sweep: Clocks,
     /// Whether a failed allocation asks for eviction.
@@ -136,6 +137,7 @@ impl Master {
             graceful: Vec::new(),
             departures: Departures::default(),
             last_replica: 0,
+            task_cleanup_due: now.monotonic + Thread::TaskCleanup.period(),
             last_sweep: now,
             need_eviction: false,
             cleanup_due: false,
@@ -177,7 +179,21 @@ impl Master {
         self.objects.drop_empty_shards();
     }
 
-    /// Exactly one round of a background thread.
+    /// Lets a background thread through once, as it is when its wait ends; false if it did no round. The task clean-up thread looks
+    /// at the monotonic clock and waits on until its whole period has passed since its last round.
+    pub fn tick_if_due(&mut self, now: Clocks, thread: Thread) -> bool {
+        if thread == Thread::TaskCleanup {
+            if now.monotonic < self.task_cleanup_due {
+                self.run_graceful_timer(now);
+                return false;
+            }
+            self.task_cleanup_due = now.monotonic + thread.period();
+        }
+        self.tick(now, thread);
+        true
+    }
+
+    /// Exactly one round of a background thread, due or not.
     pub fn tick(&mut self, now: Clocks, thread: Thread) {
         self.run_graceful_timer(now);
         match thread {

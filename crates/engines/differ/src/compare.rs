@@ -44,7 +44,7 @@ pub(crate) struct Canon {
 }
 
 impl Canon {
-    /// Replica ids are relative to the start of the history, and lists in the order of a hash table are sorted.
+    /// Replica ids are relative to the start of the history.
     pub(crate) fn bring(&mut self, outcome: Outcome, expected: &Outcome) -> Outcome {
         let Outcome::Answer(mut response) = outcome else {
             return outcome;
@@ -56,9 +56,6 @@ impl Canon {
         each_replica(&mut response, &mut |replica| {
             replica.id = replica.id.wrapping_sub(before)
         });
-        if let Response::BatchQueryIp(Ok(found)) = &mut response {
-            found.values_mut().for_each(|hosts| hosts.sort());
-        }
         Outcome::Answer(response)
     }
 

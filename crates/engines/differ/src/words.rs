@@ -87,9 +87,23 @@ impl Words {
 
     /// The steps that an operation becomes; none if the world does it already.
     pub(crate) fn steps(&mut self, operation: &Operation) -> Said {
+        let mut said = self.plain_steps(operation)?;
+        if let Operation::Call(request) = operation
+            && let Some(tenant) = request.tenant()
+        {
+            let named = format!(", tenant_id = {}", quoted(tenant));
+            said.iter_mut().for_each(|step| step.push_str(&named));
+        }
+        Ok(said)
+    }
+
+    fn plain_steps(&mut self, operation: &Operation) -> Said {
         match operation {
             Operation::Tick(thread) => Ok(vec![format!("tick = \"{}\"", thread.name())]),
             Operation::Clock { .. } => Ok(Vec::new()),
+            Operation::CreateDrainJob { .. } | Operation::QueryDrainJob(_) | Operation::CancelDrainJob(_) => {
+                Err(format!("{} has no word", operation.name()))
+            }
             Operation::Call(request) => self
                 .writes(request)
                 .or_else(|| self.reads(request))

@@ -1,6 +1,7 @@
 //! What a history has begun and not ended, so that its next operation meets something.
 
 use super::draw::Draw;
+use crate::sides::Outcome;
 use moonquake_protocol::{Request, Response, Uuid};
 
 /// What is under way, as far as the answers tell.
@@ -14,6 +15,8 @@ pub(crate) struct Memory {
     pub(crate) copies: Vec<(Uuid, String, bool)>,
     /// Tasks with the client that executes each, where it is known.
     pub(crate) tasks: Vec<(Uuid, Uuid)>,
+    /// Drain jobs.
+    pub(crate) jobs: Vec<Uuid>,
     /// Mounted segments: id and client.
     pub(crate) mounted: Vec<(Uuid, Uuid)>,
 }
@@ -85,6 +88,13 @@ impl Memory {
                 self.mounted.retain(|(id, _)| id != segment_id);
             }
             _ => {}
+        }
+    }
+
+    /// Learns of a drain job.
+    pub(crate) fn observe_job(&mut self, outcome: &Outcome) {
+        if let Outcome::JobCreated(Ok(id)) = outcome {
+            push(&mut self.jobs, *id);
         }
     }
 

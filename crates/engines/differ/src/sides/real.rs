@@ -3,7 +3,7 @@
 use super::engines::Engines;
 use super::http::Http;
 use super::wire::Wire;
-use super::{KeySeen, Outcome, ReplicaSeen, State};
+use super::{KeySeen, Outcome, ReplicaSeen, State, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::{START, Setup};
@@ -16,6 +16,9 @@ use std::fmt::Write as _;
 
 /// Requests that are under way at once.
 const PIPELINE: usize = 32;
+
+/// Keys that the admin server is asked for in one query.
+const KEYS_AT_ONCE: usize = 64;
 
 /// Gauges that are zero in a master that has just started.
 const CLEAN: [&str; 5] = [
@@ -118,6 +121,12 @@ impl RealSide {
                     self.flush(&mut outcomes)?;
                     outcomes.push(Outcome::Ticked(self.tick(*thread)?));
                 }
+                Operation::CreateDrainJob { .. }
+                | Operation::QueryDrainJob(_)
+                | Operation::CancelDrainJob(_) => {
+                    self.flush(&mut outcomes)?;
+                    outcomes.extend(jobs::apply_real(&mut self.http, operation)?);
+                }
             }
         }
         self.flush(&mut outcomes)?;
@@ -216,7 +225,15 @@ impl RealSide {
             capacity_bytes: gauge("master_total_capacity_bytes"),
             ..State::default()
         };
-        state.keys = self.keys(keys)?;
+        for piece in keys.chunks(KEYS_AT_ONCE) {
+            state.keys.append(&mut self.keys(piece)?);
+        }
+        state.order = self
+            .http
+            .get("/get_all_keys")?
+            .lines()
+            .map(str::to_owned)
+            .collect();
         // The admin server tells the status of the latest mount of a name, also for the others of that name.
         let queries = segments
             .iter()
