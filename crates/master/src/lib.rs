@@ -208,6 +208,11 @@ impl Master {
         self.objects.drop_empty_shards();
     }
 
+    /// How many replica ids were given out. Upstream counts them from the start of the process on.
+    pub fn replicas_made(&self) -> u64 {
+        self.last_replica
+    }
+
     /// The random engines of the thread that serves requests and of the eviction thread, each as the real process has it
     /// in memory (x86-64, GNU C++ library), so that one can be found and set there.
     pub fn engine_images(&self) -> [Vec<u8>; 2] {

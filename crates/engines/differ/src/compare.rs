@@ -36,11 +36,12 @@ pub enum Parted {
     },
 }
 
-/// Brings the answers of the real master into the form of a fresh one.
+/// Brings the answers of the real master into the form of a fresh one: nothing sets its counter of replica ids back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Canon {
-    /// How many replica ids were given out before this history; known with the first descriptor.
-    ids_before: Option<u64>,
+    /// How many replica ids were given out before this history. After a history that parted nobody knows until the first
+    /// descriptor comes; else the Rust master has counted them.
+    pub(crate) ids_before: Option<u64>,
 }
 
 impl Canon {

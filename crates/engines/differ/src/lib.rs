@@ -30,13 +30,13 @@ mod source;
 mod words;
 mod write;
 
-pub use campaign::{Campaign, Progress, SetupReport, history_seed, run};
+pub use campaign::{Campaign, Found, Progress, SetupReport, history_seed, run};
 pub use compare::{Difference, Parted};
 pub use coverage::Coverage;
-pub use error::DifferError;
-pub use files::{Files, read, write};
+pub use error::{DifferError, Lost};
+pub use files::{Files, read, write, write_history};
 pub use operation::{History, Operation};
-pub use pair::{Pair, Ran, States};
+pub use pair::{Pair, Ran, Recurrence, States};
 pub use reference::Reference;
 pub use setup::{START, Setup, Theme};
 pub use shrink::shrink;

@@ -105,7 +105,9 @@ impl Words {
                 Err(format!("{} has no word", operation.name()))
             }
             Operation::Call(request) => self
-                .writes(request)
+                .starts(request)
+                .or_else(|| self.ends(request))
+                .or_else(|| self.batch_ends(request))
                 .or_else(|| self.reads(request))
                 .or_else(|| self.copies(request))
                 .or_else(|| self.segments(request))
@@ -119,7 +121,7 @@ impl Words {
         }
     }
 
-    fn writes(&mut self, request: &Request) -> Option<Said> {
+    fn starts(&mut self, request: &Request) -> Option<Said> {
         let verb = request.rpc().verb();
         Some(match request {
             Request::PutStart {
@@ -152,6 +154,13 @@ impl Words {
                 config,
                 ..
             } => self.batch_start(verb, *client_id, (keys, slice_lengths), config),
+            _ => return None,
+        })
+    }
+
+    fn ends(&mut self, request: &Request) -> Option<Said> {
+        let verb = request.rpc().verb();
+        Some(match request {
             Request::PutEnd {
                 client_id,
                 object_meta,
@@ -184,6 +193,13 @@ impl Words {
                 replica_type,
                 ..
             } => self.ended(verb, *client_id, &format!("key = {}", quoted(key)), *replica_type),
+            _ => return None,
+        })
+    }
+
+    fn batch_ends(&mut self, request: &Request) -> Option<Said> {
+        let verb = request.rpc().verb();
+        Some(match request {
             Request::BatchPutEnd {
                 client_id,
                 object_metas,

@@ -104,8 +104,12 @@ impl Generator {
 
     /// How long this history should be.
     pub(crate) fn length(&mut self) -> usize {
-        // An operation of a crowd is worth hundreds.
-        let longest = if self.is_crowd { 500 } else { 1_900 };
+        // Many short ones meet more starts, the long ones more of what piles up. An operation of a crowd is worth hundreds.
+        let longest = if self.is_crowd || self.draw.chance(70) {
+            500
+        } else {
+            1_900
+        };
         self.draw.within(100, longest) as usize
     }
 

@@ -98,39 +98,61 @@ impl RealSide {
     /// When the process ends or does not answer.
     pub fn apply(&mut self, operations: &[Operation]) -> Result<Vec<Outcome>, DifferError> {
         let mut outcomes = Vec::with_capacity(operations.len());
+        self.apply_into(operations, &mut outcomes)?;
+        Ok(outcomes)
+    }
+
+    /// The same; what was answered before a failure is there too.
+    pub(crate) fn apply_into(
+        &mut self,
+        operations: &[Operation],
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), DifferError> {
         for operation in operations {
             match operation {
                 Operation::Call(request) => {
                     self.wire.queue(request);
                     if operation.wakes_workers() {
-                        self.flush(&mut outcomes)?;
+                        self.flush(outcomes)?;
                         self.settle(request, outcomes.last())?;
                     } else if self.wire.queued() >= PIPELINE {
-                        self.flush(&mut outcomes)?;
+                        self.flush(outcomes)?;
                     }
                 }
                 Operation::Clock {
                     realtime_ns,
                     monotonic_ns,
                 } => {
-                    self.flush(&mut outcomes)?;
+                    self.flush(outcomes)?;
                     self.move_clocks(*realtime_ns, *monotonic_ns)?;
                     outcomes.push(Outcome::Moved);
                 }
                 Operation::Tick(thread) => {
-                    self.flush(&mut outcomes)?;
+                    self.flush(outcomes)?;
                     outcomes.push(Outcome::Ticked(self.tick(*thread)?));
                 }
                 Operation::CreateDrainJob { .. }
                 | Operation::QueryDrainJob(_)
                 | Operation::CancelDrainJob(_) => {
-                    self.flush(&mut outcomes)?;
+                    self.flush(outcomes)?;
                     outcomes.extend(jobs::apply_real(&mut self.http, operation)?);
                 }
             }
         }
-        self.flush(&mut outcomes)?;
-        Ok(outcomes)
+        self.flush(outcomes)
+    }
+
+    /// What has become of the process after a failure, in words. It is ended if it still runs, so that its last words are all there.
+    pub(crate) fn what_became(&self, failure: &DifferError) -> String {
+        if failure.is_silence() {
+            let _ended_anyway = self.process.kill();
+            return "It ran on without an answer, and was ended".to_owned();
+        }
+        // A process that has closed its connections has its exit status already, and a signal changes it no more.
+        match self.process.kill() {
+            Ok(status) => format!("It has ended ({status})"),
+            Err(error) => format!("What became of it is unknown: {error}"),
+        }
     }
 
     fn flush(&mut self, outcomes: &mut Vec<Outcome>) -> Result<(), DifferError> {

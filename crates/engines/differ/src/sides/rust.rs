@@ -47,6 +47,11 @@ impl RustSide {
         self.clocks
     }
 
+    /// How many replica ids it has given out.
+    pub(crate) fn replicas_made(&self) -> u64 {
+        self.master.replicas_made()
+    }
+
     /// Its random engines; see [`Master::engine_images`].
     pub fn engine_images(&self) -> [Vec<u8>; 2] {
         self.master.engine_images()
