@@ -12,6 +12,8 @@
 //!   of tasks near 2^63 ns, and mounted bytes from 2^63 on.
 //! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
 //! - The search for a pattern with a back reference ends after a million steps a key, and takes the key for one that does not match.
+//! - Upstream makes room for as many moves as a drain job allows at once, and dies of a number for which it cannot have that; here no
+//!   such room is made.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
 
 mod access;

@@ -68,6 +68,9 @@ impl Alphabet {
             let keys = draw.within(1_000, 5_000);
             // From a pool that most keys fit into to one for few of them.
             (keys, keys / ordinary as u64 * *draw.pick(&[1, 2, 4]) / 2)
+        } else if fewest == 2 {
+            // What moves needs a place to go to.
+            (draw.within(4, 20), *draw.pick(&[16, 40, 100]))
         } else {
             (draw.within(4, 40), *draw.pick(&[3, 8, 16, 40]))
         };

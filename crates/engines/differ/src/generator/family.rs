@@ -136,6 +136,13 @@ impl Theme {
                 (Family::FetchTasks, 50),
                 (Family::Task, 50),
                 (Family::TaskCleanup, 30),
+                (Family::WholePut, 120),
+                (Family::Remove, 8),
+                (Family::BatchRemove, 3),
+                (Family::RegexRemove, 1),
+                (Family::RemoveAll, 1),
+                (Family::Unmount, 2),
+                (Family::GracefulUnmount, 2),
             ],
             Theme::Drains => &[
                 (Family::CreateDrain, 14),
@@ -146,6 +153,13 @@ impl Theme {
                 (Family::Task, 10),
                 (Family::CreateTask, 4),
                 (Family::TaskCleanup, 12),
+                (Family::WholePut, 120),
+                (Family::Remove, 8),
+                (Family::BatchRemove, 3),
+                (Family::RegexRemove, 1),
+                (Family::RemoveAll, 1),
+                (Family::Unmount, 4),
+                (Family::GracefulUnmount, 2),
             ],
         };
         let found = weights.iter().find(|(themed, _)| *themed == family);

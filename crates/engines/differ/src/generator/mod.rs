@@ -37,7 +37,9 @@ pub(crate) struct Generator {
     memory: Memory,
     weights: Vec<u64>,
     together: bool,
-    is_crowd: bool,
+    theme: Theme,
+    /// How many of a hundred tasks fail in their client's hands.
+    failing: u64,
     script: VecDeque<Operation>,
 }
 
@@ -79,7 +81,8 @@ impl Generator {
             memory: Memory::default(),
             weights,
             together,
-            is_crowd: theme == Theme::Crowd,
+            theme,
+            failing: *draw.pick(&[5, 30, 95]),
             script: VecDeque::new(),
             draw,
         };
@@ -105,7 +108,7 @@ impl Generator {
     /// How long this history should be.
     pub(crate) fn length(&mut self) -> usize {
         // Many short ones meet more starts, the long ones more of what piles up. An operation of a crowd is worth hundreds.
-        let longest = if self.is_crowd || self.draw.chance(70) {
+        let longest = if self.theme == Theme::Crowd || self.draw.chance(70) {
             500
         } else {
             1_900
@@ -122,7 +125,13 @@ impl Generator {
                 segment: segment.clone(),
                 client_id: owner,
             }));
-            if self.draw.chance(60) {
+            // A client that never says that it lives is never missed.
+            let pings = if matches!(self.theme, Theme::Tasks | Theme::Drains) {
+                20
+            } else {
+                60
+            };
+            if self.draw.chance(pings) {
                 self.script
                     .push_back(Operation::Call(Request::Ping { client_id: owner }));
                 self.script.push_back(Operation::Call(Request::ReMountSegment {

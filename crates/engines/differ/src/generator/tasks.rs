@@ -92,7 +92,7 @@ impl Generator {
     }
 
     fn work(&mut self, client_id: Uuid, task: &TaskAssignment) {
-        let fails = self.draw.chance(25);
+        let fails = self.draw.chance(self.failing);
         if let (false, Ok(payload)) = (fails, serde_json::from_str::<Payload>(&task.payload)) {
             let (start, end) = transfer(client_id, payload, task.r#type);
             self.script.push_back(Operation::Call(start));
