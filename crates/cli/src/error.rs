@@ -66,7 +66,9 @@ pub(crate) enum CliError {
     #[error("{what}")]
     #[diagnostic(
         code(moonquake::differ),
-        help("run it again with the same seed; what was found before is in the folder of `--out`")
+        help(
+            "the same seed does it again, and so does the history, where one is named; what was found is in the folder of `--out`"
+        )
     )]
     Differ {
         /// What went wrong.

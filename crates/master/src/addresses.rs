@@ -2,28 +2,38 @@
 //! `utils.h:getHostNameWithoutPort`.
 
 use crate::Master;
+use crate::objects::hash::hash_of;
+use crate::objects::order::HashOrder;
 use moonquake_protocol::Uuid;
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 
 impl Master {
-    /// For each client that has segments the distinct hosts of their endpoints. Upstream gives them in the order of a
-    /// hash table; here they are sorted.
+    /// For each client that has segments the distinct hosts of their endpoints, in the order in which upstream's set of them is
+    /// walked.
     pub(crate) fn batch_query_ip(&self, clients: &[Uuid]) -> BTreeMap<Uuid, Vec<String>> {
         let hosts = |client: &Uuid| {
             let segments = self.segments.of_client(*client)?;
             let mounts = segments.iter().filter_map(|id| self.segments.by_segment(*id));
-            let endpoints = mounts.map(|mount| mount.segment.te_endpoint.as_str());
-            let mut hosts: Vec<String> = endpoints
-                .filter(|endpoint| !endpoint.is_empty())
-                .map(host_of)
-                .collect();
-            hosts.sort();
-            hosts.dedup();
-            Some((*client, hosts))
+            let endpoints: Vec<&str> = mounts.map(|mount| mount.segment.te_endpoint.as_str()).collect();
+            Some((*client, distinct_hosts(&endpoints)))
         };
         clients.iter().filter_map(hosts).collect()
     }
+}
+
+/// The hosts of endpoints, each once. Upstream's set has room for as many as there are segments.
+fn distinct_hosts(endpoints: &[&str]) -> Vec<String> {
+    let mut order = HashOrder::with_reserve(u32::try_from(endpoints.len()).unwrap_or(u32::MAX));
+    let mut hosts: Vec<String> = Vec::new();
+    for endpoint in endpoints.iter().filter(|endpoint| !endpoint.is_empty()) {
+        let host = host_of(endpoint);
+        if !hosts.contains(&host) {
+            order.insert_absent(hash_of(host.as_bytes()), hosts.len());
+            hosts.push(host);
+        }
+    }
+    order.iter().map(|place| hosts[place].clone()).collect()
 }
 
 /// An endpoint without its port, also where an IPv6 address with a scope has one without brackets. What is no IPv6

@@ -22,17 +22,19 @@ fn fence_at(fences: &[Option<u64>], place: usize) -> Option<u64> {
 impl Master {
     /// Answers a request.
     pub(crate) fn dispatch(&mut self, now: Clocks, request: &Request, fences: &[Option<u64>]) -> Response {
-        self.dispatch_writes(now, request)
+        self.dispatch_starts(now, request)
             .or_else(|| self.dispatch_ends(now, request, fences))
+            .or_else(|| self.dispatch_removals(now, request))
             .or_else(|| self.dispatch_reads(now, request))
             .or_else(|| self.dispatch_segments(now, request))
             .or_else(|| self.dispatch_copies(now, request))
+            .or_else(|| self.dispatch_dynamic_copies(now, request))
             .or_else(|| self.dispatch_tasks(now, request))
             .or_else(|| self.dispatch_optional(now, request))
             .unwrap_or_else(|| refuse(request, ErrorCode::InternalError))
     }
 
-    fn dispatch_writes(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+    fn dispatch_starts(&mut self, now: Clocks, request: &Request) -> Option<Response> {
         Some(match request {
             Request::PutStart {
                 client_id,
@@ -84,6 +86,12 @@ impl Master {
                 slice_lengths,
                 config,
             )),
+            _ => return None,
+        })
+    }
+
+    fn dispatch_removals(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        Some(match request {
             Request::Remove { key, force, .. } => Response::Remove(self.remove(now, key, *force)),
             Request::BatchRemove { keys, force, .. } => {
                 Response::BatchRemove(self.batch_remove(now, keys, *force))
@@ -244,10 +252,6 @@ impl Master {
     }
 
     fn dispatch_copies(&mut self, now: Clocks, request: &Request) -> Option<Response> {
-        let token = |lease: &Uuid, epoch: &u64| Token {
-            lease: *lease,
-            epoch: *epoch,
-        };
         Some(match request {
             Request::CopyStart {
                 client_id,
@@ -259,6 +263,33 @@ impl Master {
                 let names = (src_segment.as_str(), tgt_segments.as_slice());
                 Response::CopyStart(self.copy_start(now, *client_id, key, names, Token::default()))
             }
+            Request::CopyEnd { client_id, key, .. } => {
+                Response::CopyEnd(self.copy_end(*client_id, key, Token::default()))
+            }
+            Request::CopyRevoke { client_id, key, .. } => {
+                Response::CopyRevoke(self.copy_revoke(*client_id, key, false, Token::default()))
+            }
+            Request::MoveStart {
+                client_id,
+                key,
+                src_segment,
+                tgt_segment,
+                ..
+            } => Response::MoveStart(self.move_start(now, *client_id, key, src_segment, tgt_segment)),
+            Request::MoveEnd { client_id, key, .. } => Response::MoveEnd(self.move_end(now, *client_id, key)),
+            Request::MoveRevoke { client_id, key, .. } => {
+                Response::MoveRevoke(self.copy_revoke(*client_id, key, true, Token::default()))
+            }
+            _ => return None,
+        })
+    }
+
+    fn dispatch_dynamic_copies(&mut self, now: Clocks, request: &Request) -> Option<Response> {
+        let token = |lease: &Uuid, epoch: &u64| Token {
+            lease: *lease,
+            epoch: *epoch,
+        };
+        Some(match request {
             Request::DynamicReplicaCopyStart {
                 client_id,
                 key,
@@ -277,9 +308,6 @@ impl Master {
                     token(lease, epoch),
                 ))
             }
-            Request::CopyEnd { client_id, key, .. } => {
-                Response::CopyEnd(self.copy_end(*client_id, key, Token::default()))
-            }
             Request::DynamicReplicaCopyEnd {
                 client_id,
                 key,
@@ -287,9 +315,6 @@ impl Master {
                 dynamic_replication_version_epoch: epoch,
                 ..
             } => Response::DynamicReplicaCopyEnd(self.copy_end(*client_id, key, token(lease, epoch))),
-            Request::CopyRevoke { client_id, key, .. } => {
-                Response::CopyRevoke(self.copy_revoke(*client_id, key, false, Token::default()))
-            }
             Request::DynamicReplicaCopyRevoke {
                 client_id,
                 key,
@@ -302,17 +327,6 @@ impl Master {
                 false,
                 token(lease, epoch),
             )),
-            Request::MoveStart {
-                client_id,
-                key,
-                src_segment,
-                tgt_segment,
-                ..
-            } => Response::MoveStart(self.move_start(now, *client_id, key, src_segment, tgt_segment)),
-            Request::MoveEnd { client_id, key, .. } => Response::MoveEnd(self.move_end(now, *client_id, key)),
-            Request::MoveRevoke { client_id, key, .. } => {
-                Response::MoveRevoke(self.copy_revoke(*client_id, key, true, Token::default()))
-            }
             _ => return None,
         })
     }

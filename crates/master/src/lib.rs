@@ -13,7 +13,8 @@
 //! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
 //! - The search for a pattern with a back reference ends after a million steps a key, or a thousand once all keys of the request
 //!   have used twenty million beyond their thousands, and takes the key for one that does not match.
-//! - Upstream names the hosts in the answer of BatchQueryIp in the order of a hash table. Here they are sorted.
+//! - Upstream makes room for as many moves as a drain job allows at once, and dies of a number for which it cannot have that; here no
+//!   such room is made.
 //! - The timer of graceful unmounts runs when the next request or tick comes.
 
 mod access;
@@ -66,7 +67,7 @@ use copies::CopyTask;
 use disks::Disks;
 use drain::DrainJobs;
 use ids::Ids;
-use moonquake_clock::{Clocks, Thread};
+use moonquake_clock::{Clocks, MonotonicNs, Thread};
 use moonquake_faults::Guard;
 use moonquake_protocol::{ErrorCode, Request, Response};
 use mounting::GracefulUnmount;
@@ -98,6 +99,8 @@ pub struct Master {
     eviction_dice: Dice,
     ids: Ids,
     last_replica: u64,
+    /// Before this the task clean-up thread does nothing.
+    task_cleanup_due: MonotonicNs,
     /// When the last round swept.
     last_sweep: Clocks,
     /// Whether a failed allocation asks for eviction.
@@ -137,6 +140,7 @@ impl Master {
             graceful: Vec::new(),
             departures: Departures::default(),
             last_replica: 0,
+            task_cleanup_due: now.monotonic + Thread::TaskCleanup.period(),
             last_sweep: now,
             need_eviction: false,
             cleanup_due: false,
@@ -178,7 +182,21 @@ impl Master {
         self.objects.drop_empty_shards();
     }
 
-    /// Exactly one round of a background thread.
+    /// Lets a background thread through once, as it is when its wait ends; false if it did no round. The task clean-up thread looks
+    /// at the monotonic clock and waits on until its whole period has passed since its last round.
+    pub fn tick_if_due(&mut self, now: Clocks, thread: Thread) -> bool {
+        if thread == Thread::TaskCleanup {
+            if now.monotonic < self.task_cleanup_due {
+                self.run_graceful_timer(now);
+                return false;
+            }
+            self.task_cleanup_due = now.monotonic + thread.period();
+        }
+        self.tick(now, thread);
+        true
+    }
+
+    /// Exactly one round of a background thread, due or not.
     pub fn tick(&mut self, now: Clocks, thread: Thread) {
         self.run_graceful_timer(now);
         match thread {
@@ -191,6 +209,11 @@ impl Master {
             Thread::JobDispatch => self.dispatch_jobs(now),
         }
         self.objects.drop_empty_shards();
+    }
+
+    /// How many replica ids were given out. Upstream counts them from the start of the process on.
+    pub fn replicas_made(&self) -> u64 {
+        self.last_replica
     }
 
     /// The random engines of the thread that serves requests and of the eviction thread, each as the real process has it

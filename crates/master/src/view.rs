@@ -30,6 +30,21 @@ pub struct View {
 }
 
 impl Master {
+    /// The readable keys in the order in which upstream walks its tables, without their tenants. Mirrors
+    /// `master_service.cpp:GetAllKeys`.
+    pub fn readable_keys(&self) -> Vec<&str> {
+        let mut keys = Vec::new();
+        for id in self.objects.by_shard() {
+            let Some(object) = self.objects.at(id) else {
+                continue;
+            };
+            if object.replicas.iter().any(|replica| self.is_readable(replica)) {
+                keys.push(split(self.objects.key_of(id)).1);
+            }
+        }
+        keys
+    }
+
     /// What the admin endpoint shows. Grants nothing and changes nothing.
     ///
     /// A graceful unmount that is due shows only after the next request or tick, which is when it is carried out, or after

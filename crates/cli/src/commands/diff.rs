@@ -70,8 +70,8 @@ events on the way there (event, at_ns, actor, observer, text); rows, each with s
 text), null where a side has none.
 
 With --random: schema, same, seed, operations, histories, stopped; setups, each with name, flags, operations, histories,
-seconds, differences; differences, each with setup, seed, operations (how many are left), operation, parted, scenario,
-history, left_out; coverage, for each operation how often each result came.
+seconds, differences; differences, each with setup, seed, recurrence (parted, replays: how often its history
+parts when it is run again), operations (how many are left), operation, parted, scenario, history, left_out; coverage, for each operation how often each result came. With --replay: schema, same, operations, stopped, difference, recurrence.
 
 Exit codes: 0 both say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here, 70 a fault of
 the harness or of the disk.";

@@ -7,11 +7,11 @@ use crate::run::Format;
 use crate::stop::Stop;
 use indicatif::{ProgressBar, ProgressStyle};
 use moonquake_differ::{
-    Campaign, Coverage, DifferError, Difference, Files, History, Pair, Parted, Progress, Ran, Setup,
-    SetupReport, States,
+    Campaign, Coverage, DifferError, Difference, Files, Found, History, Pair, Parted, Progress, Ran,
+    Recurrence, Setup, SetupReport, States,
 };
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What belongs to random histories.
 #[derive(Debug, clap::Args)]
@@ -68,6 +68,20 @@ fn setup(name: &str) -> Result<Setup, String> {
 }
 
 impl Args {
+    /// The configurations, each once.
+    fn setups(&self) -> Vec<Setup> {
+        if self.setup.is_empty() {
+            return Setup::all();
+        }
+        let mut setups: Vec<Setup> = Vec::new();
+        for setup in &self.setup {
+            if !setups.contains(setup) {
+                setups.push(setup.clone());
+            }
+        }
+        setups
+    }
+
     /// Whether no file is to be compared.
     pub(crate) fn is_asked(&self) -> bool {
         self.random || self.replay.is_some()
@@ -85,7 +99,10 @@ impl From<DifferError> for CliError {
         }
         let what = error.to_string();
         match error {
-            DifferError::File { .. } | DifferError::History { .. } => CliError::DifferFile { what },
+            // Only a history that somebody wrote has flags that the Rust master refuses.
+            DifferError::File { .. } | DifferError::History { .. } | DifferError::Config { .. } => {
+                CliError::DifferFile { what }
+            }
             _ => CliError::Differ { what },
         }
     }
@@ -108,8 +125,7 @@ pub(crate) fn execute(args: &Args, seed: u64, format: Format, out: &mut Out) -> 
 
 /// A difference with what was written about it.
 struct Written<'a> {
-    seed: u64,
-    ran: &'a Ran,
+    found: &'a Found,
     difference: &'a Difference,
     files: Files,
 }
@@ -121,16 +137,11 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
         });
     }
     let stop = Stop::listen()?;
-    let setups = if args.setup.is_empty() {
-        Setup::all()
-    } else {
-        args.setup.clone()
-    };
     let campaign = Campaign {
         operations: args.ops,
         seed,
         jobs: args.jobs,
-        setups,
+        setups: args.setups(),
         look_every: args.look,
         differences: args.differences,
     };
@@ -146,17 +157,16 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
     bar.finish_and_clear();
     let (reports, mut ended) = reports;
     let mut written = Vec::new();
-    for (seed, ran) in reports.iter().flat_map(|report| &report.found) {
-        if let Some(difference) = &ran.difference {
+    for found in reports.iter().flat_map(|report| &report.found) {
+        if let Some(difference) = &found.ran.difference {
             // What cannot be written is still told, and the error after it.
-            let files =
-                moonquake_differ::write(&args.out, &ran.history, difference, *seed).unwrap_or_else(|error| {
+            let files = moonquake_differ::write(&args.out, &found.ran.history, difference, found.seed)
+                .unwrap_or_else(|error| {
                     ended = Err(error);
                     Files::default()
                 });
             written.push(Written {
-                seed: *seed,
-                ran,
+                found,
                 difference,
                 files,
             });
@@ -170,13 +180,27 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
         )),
         Format::Human => show(seed, &reports, &written, stopped.is_some(), out),
     }
-    ended?;
+    ended.map_err(|error| told_with_its_file(error, &args.out))?;
     let verdict = if written.is_empty() {
         Exit::Ok
     } else {
         Exit::Disagree
     };
     Ok(stopped.map_or(verdict, |stopped| stopped.worst(verdict)))
+}
+
+/// A history in which the real master was lost is written, and the error says where.
+fn told_with_its_file(error: DifferError, folder: &Path) -> CliError {
+    let place = match &error {
+        DifferError::Lost(lost) => match moonquake_differ::write_history(folder, &lost.history) {
+            Ok(path) => format!("\nmoonquake diff --replay {}", path.display()),
+            Err(unwritten) => format!("\nIts history is not written: {unwritten}"),
+        },
+        _ => return error.into(),
+    };
+    CliError::Differ {
+        what: format!("{error}{place}"),
+    }
 }
 
 fn progress_bar(operations: u64) -> ProgressBar {
@@ -219,9 +243,10 @@ fn as_json(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped:
         .iter()
         .map(|found| {
             json!({
-                "setup": found.ran.history.setup.name,
-                "seed": found.seed,
-                "operations": found.ran.history.operations.len(),
+                "setup": found.found.ran.history.setup.name,
+                "seed": found.found.seed,
+                "recurrence": found.found.recurrence,
+                "operations": found.found.ran.history.operations.len(),
                 "operation": found.difference.operation,
                 "parted": found.difference.parted,
                 "scenario": found.files.scenario,
@@ -267,7 +292,8 @@ fn show(seed: u64, reports: &[SetupReport], written: &[Written<'_>], stopped: bo
     }
     for found in written {
         out.line("");
-        show_difference(&found.ran.history, found.difference, out);
+        show_difference(&found.found.ran.history, found.difference, out);
+        out.line(&format!("  {}", recurs(found.found.recurrence)));
         for line in &found.files.left_out {
             out.line(&format!("  the scenario leaves out: {line}"));
         }
@@ -318,28 +344,72 @@ fn shown(value: &impl serde::Serialize) -> String {
     text.chars().take(1_000).collect()
 }
 
-fn replay(path: &std::path::Path, format: Format, out: &mut Out) -> Result<Exit, CliError> {
+/// How often the same operations part again, in words.
+fn recurs(recurrence: Recurrence) -> String {
+    let Recurrence { parted, replays } = recurrence;
+    match parted {
+        0 if replays == 0 => "not replayed".to_owned(),
+        0 => format!("did not recur: the masters parted in 0 of {replays} replays"),
+        _ => format!("recurs: the masters parted in {parted} of {replays} replays"),
+    }
+}
+
+/// So often a file that parts is run again.
+const AGAIN: u32 = 2;
+
+fn replay(path: &Path, format: Format, out: &mut Out) -> Result<Exit, CliError> {
     let history = moonquake_differ::read(path)?;
+    let stop = Stop::listen()?;
+    let asked = || stop.asked().is_some();
+    let lost = |error: DifferError| match &error {
+        DifferError::Lost(_) => CliError::Differ {
+            what: format!("{error}\nThe history: {}", path.display()),
+        },
+        _ => error.into(),
+    };
     let mut pair = Pair::start(&history.setup)?;
-    let ran = pair.run(&history.operations, States::Each)?;
+    let ran = pair
+        .run_until(&history.operations, States::Each, &asked)
+        .map_err(lost)?;
+    let recurrence = match &ran.difference {
+        Some(_) => pair
+            .recur(&history.operations, States::Each, AGAIN, &asked)
+            .map_err(lost)?,
+        None => Recurrence::default(),
+    };
     let same = ran.difference.is_none();
     match format {
         Format::Json => {
             let value = json!({
                 "schema": 1,
                 "same": same,
-                "operations": history.operations.len(),
+                "operations": ran.history.operations.len(),
+                "stopped": asked(),
                 "difference": ran.difference,
+                "recurrence": recurrence,
             });
             out.text(&format!("{value:#}\n"));
         }
-        Format::Human => match &ran.difference {
-            None => out.line(&format!(
-                "{} operations, and both masters say the same",
-                history.operations.len()
-            )),
-            Some(difference) => show_difference(&ran.history, difference, out),
-        },
+        Format::Human => show_replay(&history, &ran, recurrence, asked(), out),
     }
-    Ok(if same { Exit::Ok } else { Exit::Disagree })
+    let verdict = if same { Exit::Ok } else { Exit::Disagree };
+    Ok(stop.asked().map_or(verdict, |stopped| stopped.worst(verdict)))
+}
+
+fn show_replay(history: &History, ran: &Ran, recurrence: Recurrence, stopped: bool, out: &mut Out) {
+    match &ran.difference {
+        None if stopped => out.line(&format!(
+            "stopped after {} of {} operations; both masters say the same so far",
+            ran.history.operations.len(),
+            history.operations.len()
+        )),
+        None => out.line(&format!(
+            "{} operations, and both masters say the same",
+            history.operations.len()
+        )),
+        Some(difference) => {
+            show_difference(&ran.history, difference, out);
+            out.line(&format!("  {}", recurs(recurrence)));
+        }
+    }
 }

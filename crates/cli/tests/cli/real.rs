@@ -1,6 +1,8 @@
 //! The command line on the unmodified master.
 
+use crate::leaving::signal;
 use crate::support::{Place, Said, good};
+use std::process::Stdio;
 
 fn opted_out() -> bool {
     std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0")
@@ -91,13 +93,18 @@ fn cli_real_random_histories_agree() {
         .says("PutStart ");
     let json = place
         .moonquake(&[
-            "diff", "--random", "--ops", "500", "--setup", "no-ttl", "--format", "json",
+            "diff", "--random", "--ops", "500", "--setup", "no-ttl", "--setup", "no-ttl", "--format", "json",
         ])
         .exits(0)
         .json();
     assert_eq!(json["same"], true);
     assert_eq!(json["operations"], 500);
     assert_eq!(json["setups"][0]["flags"]["client_ttl"], "0");
+    assert_eq!(
+        json["setups"].as_array().unwrap().len(),
+        1,
+        "named twice, run once"
+    );
     assert!(!place.path().join("moonquake-diffs").exists(), "nothing parted");
 }
 
@@ -123,4 +130,45 @@ fn cli_real_a_history_is_replayed() {
         .moonquake(&["diff", "--replay", "b.history.json"])
         .exits(64)
         .complains("b.history.json is no history");
+    let flags = r#"{"setup":{"name":"mine","flags":{"client_tll":"1"}},"seed":null,"operations":[]}"#;
+    place.file("c.history.json", flags);
+    place
+        .moonquake(&["diff", "--replay", "c.history.json"])
+        .exits(64)
+        .complains("refuses the flags of `mine`")
+        .complains("client_ttl");
+}
+
+/// A replay that is asked to end says how far it was and leaves no process and no folder behind.
+#[test]
+fn cli_real_a_replay_ends_on_request() {
+    if opted_out() {
+        return;
+    }
+    let place = Place::new();
+    let read = r#"{"call":{"ExistKey":{"key":"k","tenant_id":"default"}}}"#;
+    let reads = vec![read; 50_000].join(",");
+    let history =
+        format!(r#"{{"setup":{{"name":"defaults","flags":{{}}}},"seed":null,"operations":[{reads}]}}"#);
+    place.file("a.history.json", history);
+    let folders = place.path().join("temporary");
+    std::fs::create_dir(&folders).unwrap();
+    let count = || std::fs::read_dir(&folders).unwrap().count();
+    let mut child = place
+        .command(&["diff", "--replay", "a.history.json"])
+        .env("TMPDIR", &folders)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Who has made the folder of a master listens to signals already.
+    while count() == 0 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    signal(&child, "-INT");
+    Said::of(child.wait_with_output().unwrap())
+        .exits(130)
+        .says("stopped after ")
+        .says("of 50000 operations; both masters say the same so far");
+    assert_eq!(count(), 0, "the folder of the master is gone");
 }

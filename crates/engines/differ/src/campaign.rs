@@ -2,7 +2,7 @@
 
 use crate::coverage::Coverage;
 use crate::error::DifferError;
-use crate::pair::{Pair, Ran, States};
+use crate::pair::{Pair, Ran, Recurrence, States};
 use crate::setup::Setup;
 use crate::shrink::shrink_until;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -52,10 +52,24 @@ pub struct SetupReport {
     pub seconds: f64,
     /// What was asked and answered.
     pub coverage: Coverage,
-    /// The differences, shrunk, each with the seed of its history.
+    /// The differences.
     #[serde(skip)]
-    pub found: Vec<(u64, Ran)>,
+    pub found: Vec<Found>,
 }
+
+/// A difference.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The seed of its history.
+    pub seed: u64,
+    /// How often the whole history parts when it is run again.
+    pub recurrence: Recurrence,
+    /// The history: shrunk if it parts again, else as it was.
+    pub ran: Ran,
+}
+
+/// So often a history that parts is run again before anything is said about it.
+const REPLAYS: u32 = 3;
 
 /// The seed of a history of a campaign.
 pub fn history_seed(seed: u64, setup: &str, number: u64) -> u64 {
@@ -189,6 +203,18 @@ impl Shared<'_> {
             .operations
             .div_ceil(self.campaign.setups.len() as u64);
         let mut pair = Pair::start(setup)?;
+        let ended = self.histories(setup, &mut pair, share, report);
+        report.coverage = pair.coverage;
+        ended
+    }
+
+    fn histories(
+        &self,
+        setup: &Setup,
+        pair: &mut Pair,
+        share: u64,
+        report: &mut SetupReport,
+    ) -> Result<(), DifferError> {
         while report.operations < share && report.found.len() < self.campaign.differences && !self.is_over() {
             let seed = history_seed(self.campaign.seed, &setup.name, report.histories);
             let left = usize::try_from(share - report.operations).unwrap_or(usize::MAX);
@@ -198,9 +224,7 @@ impl Shared<'_> {
             report.histories += 1;
             if ran.difference.is_some() {
                 self.differences.fetch_add(1, Ordering::Relaxed);
-                report
-                    .found
-                    .push((seed, shrink_until(&mut pair, ran, self.stop)?));
+                report.found.push(self.look_into(pair, seed, ran)?);
             }
             (self.tell)(Progress {
                 operations: self.operations.fetch_add(operations, Ordering::Relaxed) + operations,
@@ -208,8 +232,25 @@ impl Shared<'_> {
                 differences: self.differences.load(Ordering::Relaxed),
             });
         }
-        report.coverage = pair.coverage.clone();
         Ok(())
+    }
+
+    /// Runs a history that parted again, and shrinks it if it parts again.
+    fn look_into(&self, pair: &mut Pair, seed: u64, ran: Ran) -> Result<Found, DifferError> {
+        let states = states_of(self.campaign.look_every);
+        let covered = pair.coverage.clone();
+        let recurrence = pair.recur(&ran.history.operations, states, REPLAYS, self.stop)?;
+        let ran = if recurrence.parted > 0 {
+            shrink_until(pair, ran, self.stop)?
+        } else {
+            ran
+        };
+        pair.coverage = covered;
+        Ok(Found {
+            seed,
+            recurrence,
+            ran,
+        })
     }
 }
 

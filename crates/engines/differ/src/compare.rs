@@ -36,15 +36,16 @@ pub enum Parted {
     },
 }
 
-/// Brings the answers of the real master into the form of a fresh one.
+/// Brings the answers of the real master into the form of a fresh one: nothing sets its counter of replica ids back.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Canon {
-    /// How many replica ids were given out before this history; known with the first descriptor.
-    ids_before: Option<u64>,
+    /// How many replica ids were given out before this history. After a history that parted nobody knows until the first
+    /// descriptor comes; else the Rust master has counted them.
+    pub(crate) ids_before: Option<u64>,
 }
 
 impl Canon {
-    /// Replica ids are relative to the start of the history, and lists in the order of a hash table are sorted.
+    /// Replica ids are relative to the start of the history.
     pub(crate) fn bring(&mut self, outcome: Outcome, expected: &Outcome) -> Outcome {
         let Outcome::Answer(mut response) = outcome else {
             return outcome;
@@ -56,9 +57,6 @@ impl Canon {
         each_replica(&mut response, &mut |replica| {
             replica.id = replica.id.wrapping_sub(before)
         });
-        if let Response::BatchQueryIp(Ok(found)) = &mut response {
-            found.values_mut().for_each(|hosts| hosts.sort());
-        }
         Outcome::Answer(response)
     }
 

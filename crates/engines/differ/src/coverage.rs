@@ -16,15 +16,17 @@ pub struct Coverage {
 impl Coverage {
     /// Counts one operation.
     pub(crate) fn add(&mut self, operation: &Operation, outcome: &Outcome) {
-        let name = match operation {
-            Operation::Call(request) => request.rpc().name().to_owned(),
-            Operation::Clock { .. } => "clock".to_owned(),
-            Operation::Tick(thread) => format!("tick {}", thread.name()),
-        };
-        let row = self.counts.entry(name).or_default();
+        let row = self.counts.entry(operation.name()).or_default();
         for result in results(outcome) {
             *row.entry(result).or_default() += 1;
         }
+    }
+
+    /// What came at least once, a line for each operation and result, in alphabetical order.
+    pub fn reached(&self) -> Vec<String> {
+        let rows = self.counts.iter();
+        rows.flat_map(|(name, results)| results.keys().map(move |result| format!("{name}: {result}")))
+            .collect()
     }
 
     /// Adds what another has counted.
@@ -52,6 +54,10 @@ fn results(outcome: &Outcome) -> Vec<String> {
         Outcome::Ticked(true) => one("round"),
         Outcome::Ticked(false) => one("too early"),
         Outcome::Refused(text) => vec![text.clone()],
+        Outcome::JobCreated(created) => vec![code(created)],
+        Outcome::JobCanceled(canceled) => vec![code(canceled)],
+        Outcome::Job(Err(code)) => vec![code.to_string()],
+        Outcome::Job(Ok(job)) => vec![job.status_name().to_owned()],
         Outcome::Answer(response) => match response {
             Response::BatchGetReplicaList(each) => each.iter().map(code).collect(),
             Response::BatchPutStart(each) | Response::BatchUpsertStart(each) => {
@@ -68,6 +74,8 @@ fn results(outcome: &Outcome) -> Vec<String> {
                 .iter()
                 .map(|result| result.map_or_else(|code| code.to_string(), |found| found.to_string()))
                 .collect(),
+            Response::FetchTasks(Ok(tasks)) => one(if tasks.is_empty() { "none" } else { "some" }),
+            Response::QueryTask(Ok(task)) => vec![task.status.to_string()],
             Response::Ping(Ok(ping)) => vec![ping.client_status.to_string()],
             Response::QuerySegmentStatus(Ok(status)) | Response::QuerySegmentStatusById(Ok(status)) => {
                 vec![status.to_string()]

@@ -34,23 +34,54 @@ pub fn write(
         history: folder.join(format!("{name}.history.json")),
         left_out: said.left_out,
     };
-    let failed = |path: &Path| {
-        let path = path.display().to_string();
-        move |source| DifferError::File {
-            doing: "write",
-            path,
-            source,
-        }
-    };
     std::fs::create_dir_all(folder).map_err(failed(folder))?;
-    std::fs::write(&files.scenario, said.text).map_err(failed(&files.scenario))?;
+    put(&files.scenario, &said.text)?;
+    put_history(&files.history, history)?;
+    Ok(files)
+}
+
+/// Writes a history alone, under the name of its configuration and its seed; where that is.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn write_history(folder: &Path, history: &History) -> Result<PathBuf, DifferError> {
+    let seed = history.seed.unwrap_or_default();
+    let path = folder.join(format!("{}-{seed:016x}.history.json", history.setup.name));
+    std::fs::create_dir_all(folder).map_err(failed(folder))?;
+    put_history(&path, history)?;
+    Ok(path)
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> DifferError {
+    let path = path.display().to_string();
+    move |source| DifferError::File {
+        doing: "write",
+        path,
+        source,
+    }
+}
+
+fn put_history(path: &Path, history: &History) -> Result<(), DifferError> {
     let mut json = serde_json::to_string_pretty(history).map_err(|source| DifferError::History {
-        path: files.history.display().to_string(),
+        path: path.display().to_string(),
         source,
     })?;
     json.push('\n');
-    std::fs::write(&files.history, json).map_err(failed(&files.history))?;
-    Ok(files)
+    put(path, &json)
+}
+
+/// Puts a whole file there or none: a full disk leaves no half of one.
+fn put(path: &Path, text: &str) -> Result<(), DifferError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = PathBuf::from(beside);
+    std::fs::write(&beside, text)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .inspect_err(|_| {
+            // It may not even have come to be.
+            let _ = std::fs::remove_file(&beside);
+        })
+        .map_err(failed(path))
 }
 
 /// The history that a file holds.
@@ -65,4 +96,24 @@ pub fn read(path: &Path) -> Result<History, DifferError> {
         source,
     })?;
     serde_json::from_str(&text).map_err(|source| DifferError::History { path: shown, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{put, read};
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_and_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let taken = folder.path().join("taken");
+        std::fs::create_dir(&taken).expect("a folder");
+        let error = put(&taken, "text").expect_err("a folder is there");
+        assert!(
+            error.to_string().contains(&taken.display().to_string()),
+            "{error}"
+        );
+        let names = std::fs::read_dir(folder.path()).expect("the folder").count();
+        assert_eq!(names, 1, "only the folder is left");
+        assert!(read(&taken).is_err());
+    }
 }

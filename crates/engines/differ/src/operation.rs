@@ -2,7 +2,7 @@
 
 use crate::setup::Setup;
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Thread};
-use moonquake_protocol::Request;
+use moonquake_protocol::{Request, Uuid};
 use serde::{Deserialize, Serialize};
 
 /// One operation. All are concrete, so that any subset of a history is a history.
@@ -24,6 +24,19 @@ pub enum Operation {
     },
     /// One round of a background thread.
     Tick(Thread),
+    /// The admin server is asked to have segments emptied.
+    CreateDrainJob {
+        /// Names of the segments to empty.
+        segments: Vec<String>,
+        /// Names of the segments that may take the objects; none for every other one.
+        target_segments: Vec<String>,
+        /// Moves under way at once.
+        max_concurrency: u32,
+    },
+    /// The admin server is asked how far a job is.
+    QueryDrainJob(Uuid),
+    /// The admin server is asked to end a job.
+    CancelDrainJob(Uuid),
 }
 
 /// Operations in a row, on a master with this configuration that was just started or reset.
@@ -46,6 +59,18 @@ pub(crate) fn moved(clocks: Clocks, realtime_ns: i64, monotonic_ns: i64) -> Cloc
 }
 
 impl Operation {
+    /// What it is called in tables and messages.
+    pub fn name(&self) -> String {
+        match self {
+            Operation::Call(request) => request.rpc().name().to_owned(),
+            Operation::Clock { .. } => "clock".to_owned(),
+            Operation::Tick(thread) => format!("tick {}", thread.name()),
+            Operation::CreateDrainJob { .. } => "CreateDrainJob".to_owned(),
+            Operation::QueryDrainJob(_) => "QueryDrainJob".to_owned(),
+            Operation::CancelDrainJob(_) => "CancelDrainJob".to_owned(),
+        }
+    }
+
     /// Whether upstream answers this while work that it causes goes on beside it, so that what comes next must wait for its end.
     pub(crate) fn wakes_workers(&self) -> bool {
         matches!(

@@ -3,16 +3,17 @@
 use crate::cast::Cast;
 use crate::compare::{Canon, Difference, Parted};
 use crate::coverage::Coverage;
-use crate::error::DifferError;
+use crate::error::{DifferError, Lost};
 use crate::generator::Generator;
 use crate::operation::{History, Operation};
 use crate::reset::Reset;
 use crate::setup::Setup;
 use crate::sides::{Outcome, RealSide, RustSide};
-use crate::source::{Generated, Source, Written};
+use crate::source::{Generated, Source, Until, Written};
 use moonquake_clock::{Clocks, Thread};
 use moonquake_master::MasterConfig;
 use moonquake_protocol::{ReplicateConfig, Request, Segment, Uuid};
+use serde::Serialize;
 
 /// Operations that the Rust master does before the real one does them too, in one go.
 const CHUNK: usize = 64;
@@ -26,6 +27,15 @@ pub enum States {
     Each,
     /// At the end only.
     End,
+}
+
+/// How often a history that parted parts when it is run again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recurrence {
+    /// Runs in which the masters parted.
+    pub parted: u32,
+    /// Runs in all.
+    pub replays: u32,
 }
 
 /// A history that was run, with the operations of the reset after it if the masters parted there.
@@ -45,11 +55,13 @@ pub struct Pair {
     real: RealSide,
     fresh: RustSide,
     resets: u64,
+    /// How many replica ids the real master has given out, where that is known.
+    replicas_made: Option<u64>,
     /// Whether the real master may be in any state.
     is_dirty: bool,
     /// Who appeared in the last history that parted.
     last_cast: Cast,
-    /// What was covered so far.
+    /// What the histories covered so far.
     pub coverage: Coverage,
 }
 
@@ -79,6 +91,7 @@ impl Pair {
             real,
             fresh,
             resets: 0,
+            replicas_made: Some(0),
             is_dirty: false,
             last_cast: Cast::default(),
             coverage: Coverage::default(),
@@ -95,7 +108,9 @@ impl Pair {
             source,
         })?;
         let broken = std::mem::replace(&mut self.config, healthy);
+        let covered = self.coverage.clone();
         let ran = self.run(&drawing(), States::End);
+        self.coverage = covered;
         self.config = broken;
         match ran?.difference {
             None => Ok(()),
@@ -120,9 +135,54 @@ impl Pair {
             source,
         })?;
         let length = generator.length().min(longest);
-        let mut ran = self.run_source(&mut Generated::new(generator, length), states)?;
-        ran.history.seed = Some(seed);
-        Ok(ran)
+        match self.run_source(&mut Generated::new(generator, length), states) {
+            Ok(mut ran) => {
+                ran.history.seed = Some(seed);
+                Ok(ran)
+            }
+            Err(DifferError::Lost(mut lost)) => {
+                lost.history.seed = Some(seed);
+                Err(DifferError::Lost(lost))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs operations that are known, until `stop` says so; what was done by then is in the result.
+    ///
+    /// # Errors
+    /// As [`Pair::run_seed`].
+    pub fn run_until(
+        &mut self,
+        operations: &[Operation],
+        states: States,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Ran, DifferError> {
+        let inner = &mut Written::new(operations);
+        self.run_source(&mut Until { inner, stop }, states)
+    }
+
+    /// Runs operations several times, and counts how often the masters part.
+    ///
+    /// # Errors
+    /// As [`Pair::run_seed`].
+    pub fn recur(
+        &mut self,
+        operations: &[Operation],
+        states: States,
+        times: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Recurrence, DifferError> {
+        let mut seen = Recurrence::default();
+        for _ in 0..times {
+            let ran = self.run_until(operations, states, stop)?;
+            if stop() {
+                break;
+            }
+            seen.replays += 1;
+            seen.parted += u32::from(ran.difference.is_some());
+        }
+        Ok(seen)
     }
 
     /// Runs operations that are known.
@@ -142,12 +202,15 @@ impl Pair {
         }
         self.is_dirty = true;
         let mut run = Run {
+            setup: &self.setup,
             rust: start_rust(&self.setup, &self.config, self.real.clocks())?,
             real: &mut self.real,
-            canon: Canon::default(),
+            canon: Canon {
+                ids_before: self.replicas_made.take(),
+            },
             operations: Vec::new(),
             cast: Cast::default(),
-            coverage: &mut self.coverage,
+            coverage: Some(&mut self.coverage),
         };
         let mut difference = run.drive(source, states)?;
         if difference.is_none() {
@@ -157,6 +220,8 @@ impl Pair {
                 Some(parted) => difference = Some(parted),
                 None => {
                     let images = run.rust.engine_images();
+                    let before = run.canon.ids_before;
+                    self.replicas_made = before.map(|before| before + run.rust.replicas_made());
                     let operations = run.operations;
                     self.settle(&images)?;
                     return Ok(self.ran(operations, None));
@@ -207,6 +272,7 @@ impl Pair {
 
     fn restart(&mut self) -> Result<(), DifferError> {
         self.real = RealSide::start(&self.setup)?;
+        self.replicas_made = Some(0);
         self.is_dirty = false;
         self.find_engines()
     }
@@ -250,12 +316,14 @@ fn start_rust(setup: &Setup, config: &MasterConfig, now: Clocks) -> Result<RustS
 
 /// One history under way.
 struct Run<'a> {
+    setup: &'a Setup,
     rust: RustSide,
     real: &'a mut RealSide,
     canon: Canon,
     operations: Vec<Operation>,
     cast: Cast,
-    coverage: &'a mut Coverage,
+    /// None within a reset, which is no part of what a history covers.
+    coverage: Option<&'a mut Coverage>,
 }
 
 impl Run<'_> {
@@ -297,12 +365,17 @@ impl Run<'_> {
             let outcome = self.rust.apply(&operation);
             source.observe(&operation, &outcome, self.rust.clocks());
             self.cast.add_operation(&operation);
-            self.coverage.add(&operation, &outcome);
+            if let Some(coverage) = &mut self.coverage {
+                coverage.add(&operation, &outcome);
+            }
             self.operations.push(operation);
             expected.push(outcome);
         }
         let is_end = expected.len() < size;
-        let outcomes = self.real.apply(&self.operations[first..])?;
+        let mut outcomes = Vec::with_capacity(expected.len());
+        if let Err(error) = self.real.apply_into(&self.operations[first..], &mut outcomes) {
+            return Err(self.lost(first + outcomes.len(), error));
+        }
         for (place, (rust, real)) in expected.into_iter().zip(outcomes).enumerate() {
             let real = self.canon.bring(real, &rust);
             if rust != real {
@@ -322,11 +395,33 @@ impl Run<'_> {
         Ok(if is_end { Done::End } else { Done::More })
     }
 
+    /// The real master has failed, at an operation or at a look after the last one.
+    fn lost(&self, unanswered_from: usize, error: DifferError) -> DifferError {
+        let index = unanswered_from.min(self.operations.len().saturating_sub(1));
+        let operation = self.operations.get(index);
+        DifferError::Lost(Box::new(Lost {
+            history: History {
+                setup: self.setup.clone(),
+                seed: None,
+                operations: self.operations.clone(),
+            },
+            index,
+            unanswered: self.operations.len() - unanswered_from,
+            operation: serde_json::to_string(&operation).unwrap_or_default(),
+            became: self.real.what_became(&error),
+            log_tail: self.real.process().log_tail(),
+            source: Box::new(error),
+        }))
+    }
+
     /// Compares what an observer sees.
     fn look(&mut self) -> Result<Option<Difference>, DifferError> {
         let (keys, segments) = (self.cast.askable_keys(), self.cast.segment_ids());
         let rust = self.rust.state(&keys, &segments);
-        let real = self.real.state(&keys, &segments)?;
+        let real = match self.real.state(&keys, &segments) {
+            Ok(real) => real,
+            Err(error) => return Err(self.lost(self.operations.len(), error)),
+        };
         let (Some(index), false) = (self.operations.len().checked_sub(1), rust == real) else {
             return Ok(None);
         };
@@ -343,6 +438,7 @@ impl Run<'_> {
     fn reset(&mut self, config: &MasterConfig, number: u64) -> Result<Option<Difference>, DifferError> {
         let mut reset = Reset::new(self.cast.clone(), config, self.real.behind(), number);
         let length = self.operations.len();
+        self.coverage = None;
         let parted = self.drive(&mut reset, States::Every(usize::MAX))?;
         if parted.is_none() {
             self.operations.truncate(length);

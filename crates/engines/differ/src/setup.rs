@@ -11,13 +11,37 @@ pub const START: Clocks = Clocks {
     monotonic: MonotonicNs(864_000_000_000_000),
 };
 
-/// One configuration: a name and the flags that are not upstream's defaults.
+/// What histories are mostly about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Theme {
+    /// A few keys and everything that can be done with them; some histories have one of the other themes.
+    #[default]
+    Mixed,
+    /// Thousands of keys, written and read in large batches.
+    Crowd,
+    /// Copy and move tasks: created, fetched, executed, reported on, timed out.
+    Tasks,
+    /// Segments that are emptied by drain jobs.
+    Drains,
+}
+
+impl Theme {
+    fn is_mixed(&self) -> bool {
+        *self == Theme::Mixed
+    }
+}
+
+/// One configuration: a name, the flags that are not upstream's defaults, and what its histories are about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setup {
     /// Its name in reports.
     pub name: String,
     /// Flags by upstream's name.
     pub flags: BTreeMap<String, String>,
+    /// What most of its histories are about.
+    #[serde(default, skip_serializing_if = "Theme::is_mixed")]
+    pub theme: Theme,
 }
 
 /// Name and flags of each.
@@ -93,6 +117,42 @@ const SETUPS: &[(&str, &[(&str, &str)])] = &[
             ("eviction_high_watermark_ratio", "0.8"),
         ],
     ),
+    (
+        "ssd-free-first",
+        &[
+            ("allocation_strategy", "ssd_free_ratio_first"),
+            ("eviction_high_watermark_ratio", "0.8"),
+        ],
+    ),
+    (
+        "cxl",
+        &[
+            ("allocation_strategy", "cxl"),
+            ("eviction_high_watermark_ratio", "0.8"),
+        ],
+    ),
+    (
+        "drains",
+        &[
+            ("pending_task_timeout_sec", "60"),
+            ("max_total_finished_tasks", "20"),
+            ("default_kv_lease_ttl", "1000"),
+        ],
+    ),
+    (
+        "crowd",
+        &[
+            ("eviction_high_watermark_ratio", "0.7"),
+            ("default_kv_lease_ttl", "3000"),
+        ],
+    ),
+];
+
+/// The configurations whose histories are mostly about one thing.
+const THEMES: [(&str, Theme); 3] = [
+    ("few-tasks", Theme::Tasks),
+    ("drains", Theme::Drains),
+    ("crowd", Theme::Crowd),
 ];
 
 impl Setup {
@@ -121,6 +181,11 @@ impl Setup {
                 .iter()
                 .map(|(flag, value)| ((*flag).to_owned(), (*value).to_owned()))
                 .collect(),
+            theme: THEMES
+                .iter()
+                .find(|(themed, _)| *themed == name)
+                .map(|(_, theme)| *theme)
+                .unwrap_or_default(),
         }
     }
 

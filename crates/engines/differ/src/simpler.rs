@@ -1,7 +1,7 @@
 //! Simpler forms of one operation, the simplest first.
 
 use crate::operation::Operation;
-use moonquake_protocol::{ObjectMeta, ReplicateConfig, Request};
+use moonquake_protocol::{DEFAULT_TENANT, ObjectMeta, ReplicateConfig, Request};
 
 /// What may stand in its place.
 pub(crate) fn simpler(operation: &Operation) -> Vec<Operation> {
@@ -11,7 +11,12 @@ pub(crate) fn simpler(operation: &Operation) -> Vec<Operation> {
             monotonic_ns,
         } => clocks(*realtime_ns, *monotonic_ns),
         Operation::Call(request) => requests(request).into_iter().map(Operation::Call).collect(),
-        Operation::Tick(_) => Vec::new(),
+        Operation::CreateDrainJob {
+            segments,
+            target_segments,
+            max_concurrency,
+        } => drains(segments, target_segments, *max_concurrency),
+        Operation::Tick(_) | Operation::QueryDrainJob(_) | Operation::CancelDrainJob(_) => Vec::new(),
     }
 }
 
@@ -39,6 +44,23 @@ fn clocks(realtime_ns: i64, monotonic_ns: i64) -> Vec<Operation> {
         found.push(step(realtime_ns / 2, monotonic_ns / 2));
     }
     found
+}
+
+/// One name less, from either list.
+fn drains(segments: &[String], target_segments: &[String], max_concurrency: u32) -> Vec<Operation> {
+    let job = |segments: &[String], target_segments: &[String]| Operation::CreateDrainJob {
+        segments: segments.to_vec(),
+        target_segments: target_segments.to_vec(),
+        max_concurrency,
+    };
+    let fewer_targets =
+        (0..target_segments.len()).map(|cut| job(segments, &without_one(target_segments, cut)));
+    let fewer = (0..segments.len()).map(|cut| job(&without_one(segments, cut), target_segments));
+    fewer_targets.chain(fewer).collect()
+}
+
+fn without_one(names: &[String], cut: usize) -> Vec<String> {
+    [&names[..cut], &names[cut + 1..]].concat()
 }
 
 fn requests(request: &Request) -> Vec<Request> {
@@ -118,6 +140,7 @@ fn drop_entry(request: &mut Request, entry: usize) {
 
 /// Without what is beside the point in most requests.
 fn plain(request: &mut Request) {
+    request.set_tenant(DEFAULT_TENANT);
     let forget = |meta: &mut ObjectMeta| meta.object_checksum = None;
     match request {
         Request::PutEnd { object_meta, .. } | Request::UpsertEnd { object_meta, .. } => forget(object_meta),

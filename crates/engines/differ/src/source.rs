@@ -30,6 +30,22 @@ impl Source for Written<'_> {
     }
 }
 
+/// The operations of another source until somebody wants to stop.
+pub(crate) struct Until<'a> {
+    pub(crate) inner: &'a mut dyn Source,
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+impl Source for Until<'_> {
+    fn next(&mut self, now: Clocks) -> Option<Operation> {
+        if (self.stop)() { None } else { self.inner.next(now) }
+    }
+
+    fn observe(&mut self, operation: &Operation, outcome: &Outcome, now: Clocks) {
+        self.inner.observe(operation, outcome, now);
+    }
+}
+
 /// So many operations of a generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Generated {

@@ -87,11 +87,27 @@ impl Words {
 
     /// The steps that an operation becomes; none if the world does it already.
     pub(crate) fn steps(&mut self, operation: &Operation) -> Said {
+        let mut said = self.plain_steps(operation)?;
+        if let Operation::Call(request) = operation
+            && let Some(tenant) = request.tenant()
+        {
+            let named = format!(", tenant_id = {}", quoted(tenant));
+            said.iter_mut().for_each(|step| step.push_str(&named));
+        }
+        Ok(said)
+    }
+
+    fn plain_steps(&mut self, operation: &Operation) -> Said {
         match operation {
             Operation::Tick(thread) => Ok(vec![format!("tick = \"{}\"", thread.name())]),
             Operation::Clock { .. } => Ok(Vec::new()),
+            Operation::CreateDrainJob { .. } | Operation::QueryDrainJob(_) | Operation::CancelDrainJob(_) => {
+                Err(format!("{} has no word", operation.name()))
+            }
             Operation::Call(request) => self
-                .writes(request)
+                .starts(request)
+                .or_else(|| self.ends(request))
+                .or_else(|| self.batch_ends(request))
                 .or_else(|| self.reads(request))
                 .or_else(|| self.copies(request))
                 .or_else(|| self.segments(request))
@@ -105,7 +121,7 @@ impl Words {
         }
     }
 
-    fn writes(&mut self, request: &Request) -> Option<Said> {
+    fn starts(&mut self, request: &Request) -> Option<Said> {
         let verb = request.rpc().verb();
         Some(match request {
             Request::PutStart {
@@ -138,6 +154,13 @@ impl Words {
                 config,
                 ..
             } => self.batch_start(verb, *client_id, (keys, slice_lengths), config),
+            _ => return None,
+        })
+    }
+
+    fn ends(&mut self, request: &Request) -> Option<Said> {
+        let verb = request.rpc().verb();
+        Some(match request {
             Request::PutEnd {
                 client_id,
                 object_meta,
@@ -170,6 +193,13 @@ impl Words {
                 replica_type,
                 ..
             } => self.ended(verb, *client_id, &format!("key = {}", quoted(key)), *replica_type),
+            _ => return None,
+        })
+    }
+
+    fn batch_ends(&mut self, request: &Request) -> Option<Said> {
+        let verb = request.rpc().verb();
+        Some(match request {
             Request::BatchPutEnd {
                 client_id,
                 object_metas,

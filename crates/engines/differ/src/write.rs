@@ -121,9 +121,9 @@ fn why(history: &History, difference: &Difference) -> String {
         None => String::new(),
     };
     let place = match &difference.operation {
-        Operation::Call(request) => request.rpc().name().to_owned(),
         Operation::Clock { .. } => "the clocks have moved".to_owned(),
         Operation::Tick(thread) => format!("a tick of {}", thread.name()),
+        operation => operation.name(),
     };
     let what = match &difference.parted {
         Parted::Outcome { rust, real } => format!(

@@ -23,6 +23,22 @@ macro_rules! with_tenant {
                 Some(tenant.as_str()).filter(|tenant| !tenant.is_empty() && *tenant != DEFAULT_TENANT)
             }
 
+            /// Makes the call name another tenant, if it names one at all.
+            pub fn set_tenant(&mut self, tenant: &str) {
+                match self {
+                    $(Request::$one { tenant_id, .. } => tenant.clone_into(tenant_id),)*
+                    $(Request::$many { tenant_id, .. } => tenant.clone_into(tenant_id),)*
+                    $(Request::$none { tenant_id, .. } => tenant.clone_into(tenant_id),)*
+                    Request::PutStart { tenant_id, .. } | Request::UpsertStart { tenant_id, .. }
+                    | Request::BatchPutStart { tenant_id, .. } | Request::BatchUpsertStart { tenant_id, .. }
+                    | Request::PutEnd { tenant_id, .. } | Request::UpsertEnd { tenant_id, .. }
+                    | Request::BatchPutEnd { tenant_id, .. } | Request::BatchUpsertEnd { tenant_id, .. } => {
+                        tenant.clone_into(tenant_id);
+                    }
+                    _ => {}
+                }
+            }
+
             /// Changes every key and group that the call names; an empty one names nothing.
             pub fn rename(&mut self, rename: impl Fn(&mut String)) {
                 let name = |name: &mut String| {

@@ -1,6 +1,7 @@
 //! The names and numbers of one history: clients, segments, keys, sizes.
 
 use super::draw::Draw;
+use crate::setup::Theme;
 use moonquake_protocol::{Segment, Uuid};
 
 const KIB: u64 = 1 << 10;
@@ -21,10 +22,12 @@ const SEGMENT_BYTES: [u64; 9] = [
     // Above 3.75 GiB the allocator counts in larger units.
     5 * GIB + 12_345,
 ];
+/// Those of them that thousands of objects fit into.
+const CROWD_SEGMENT_BYTES: [u64; 4] = [MIB + 4_095, 16 * MIB, 64 * MIB - 1, GIB];
 /// Patterns, some of which do not compile.
-pub(crate) const PATTERNS: [&str; 16] = [
+pub(crate) const PATTERNS: [&str; 18] = [
     "^k", "k1", "k[0-3]$", "^k1?$", "(k2|k5)", "k\\d", ".*", "", "[", "(", "*", "k{2,1}", "^$", "k1.",
-    "[^k]", "\\",
+    "[^k]", "\\", "k\\d{3}$", "9.*9$",
 ];
 
 /// The alphabet of a history.
@@ -36,24 +39,47 @@ pub(crate) struct Alphabet {
     pub(crate) ordinary: usize,
     /// Objects are about so many times smaller than the segments.
     fraction: u64,
+    /// Whether there are thousands of keys, and batches as long.
+    is_crowd: bool,
 }
 
 impl Alphabet {
-    pub(crate) fn draw(draw: &mut Draw) -> Alphabet {
-        let ordinary = draw.within(1, 4) as usize;
-        let common = *draw.pick(&SEGMENT_BYTES);
-        let alike = draw.chance(60);
+    pub(crate) fn draw(draw: &mut Draw, theme: Theme) -> Alphabet {
+        let is_crowd = theme == Theme::Crowd;
+        let fewest = if matches!(theme, Theme::Tasks | Theme::Drains) {
+            2
+        } else {
+            1
+        };
+        let ordinary = draw.within(fewest, 4) as usize;
+        let common = if is_crowd {
+            *draw.pick(&CROWD_SEGMENT_BYTES)
+        } else {
+            *draw.pick(&SEGMENT_BYTES)
+        };
+        let alike = is_crowd || draw.chance(60);
         let segments = (0..8)
             .map(|slot| {
                 let size = if alike { common } else { *draw.pick(&SEGMENT_BYTES) };
                 segment(draw, slot, size)
             })
             .collect();
+        let (keys, fraction) = if is_crowd {
+            let keys = draw.within(1_000, 5_000);
+            // From a pool that most keys fit into to one for few of them.
+            (keys, keys / ordinary as u64 * *draw.pick(&[1, 2, 4]) / 2)
+        } else if fewest == 2 {
+            // What moves needs a place to go to.
+            (draw.within(4, 20), *draw.pick(&[16, 40, 100]))
+        } else {
+            (draw.within(4, 40), *draw.pick(&[3, 8, 16, 40]))
+        };
         Alphabet {
-            keys: draw.within(4, 40),
+            keys,
             segments,
             ordinary,
-            fraction: *draw.pick(&[3, 8, 16, 40]),
+            fraction,
+            is_crowd,
         }
     }
 
@@ -76,10 +102,28 @@ impl Alphabet {
         }
     }
 
+    /// How many keys a batch has. There is no limit upstream; clients send 128 and more.
+    fn batch_length(&self, draw: &mut Draw) -> u64 {
+        match draw.below(100) {
+            0..=4 => 0,
+            5..=7 => draw.within(120, 300),
+            8..=69 if self.is_crowd => draw.within(20, 400),
+            8..=12 => draw.within(7, 40),
+            _ => draw.within(1, 6),
+        }
+    }
+
     /// Some keys, now and then one of them twice.
     pub(crate) fn some_keys(&self, draw: &mut Draw) -> Vec<String> {
-        let count = if draw.chance(5) { 0 } else { draw.within(1, 6) };
-        let mut keys: Vec<String> = (0..count).map(|_| self.key(draw)).collect();
+        let count = self.batch_length(draw);
+        let mut keys: Vec<String> = if self.is_crowd {
+            let first = draw.below(self.keys);
+            (0..count)
+                .map(|next| format!("k{}", (first + next) % self.keys))
+                .collect()
+        } else {
+            (0..count).map(|_| self.key(draw)).collect()
+        };
         if draw.chance(15) && !keys.is_empty() {
             keys.push(keys[0].clone());
         }
@@ -94,6 +138,13 @@ impl Alphabet {
             1 => Some("g1".to_owned()),
             _ => None,
         }
+    }
+
+    /// The name of one of the segments that are mounted at the start.
+    pub(crate) fn ordinary_name(&self, draw: &mut Draw) -> String {
+        self.segments[draw.below(self.ordinary as u64) as usize]
+            .name
+            .clone()
     }
 
     /// The name of a segment, seldom one that is not there.
@@ -112,6 +163,9 @@ impl Alphabet {
     /// The length of an object.
     pub(crate) fn size(&self, draw: &mut Draw) -> u64 {
         let whole = self.segments[draw.below(self.ordinary as u64) as usize].size;
+        if self.is_crowd && draw.chance(98) {
+            return draw.within(1, (2 * whole / self.fraction).max(1));
+        }
         match draw.below(100) {
             0 => 0,
             1 => u64::MAX - draw.below(2),

@@ -52,7 +52,11 @@ impl Dues {
             Operation::Tick(Thread::TaskCleanup) => {
                 self.note(Domain::Monotonic, now, Thread::TaskCleanup.period());
             }
-            Operation::Tick(Thread::JobDispatch) | Operation::Clock { .. } => {}
+            Operation::Tick(Thread::JobDispatch)
+            | Operation::Clock { .. }
+            | Operation::CreateDrainJob { .. }
+            | Operation::QueryDrainJob(_)
+            | Operation::CancelDrainJob(_) => {}
             Operation::Call(request) => {
                 if let Some(response) = response {
                     self.observe_call(request, response, now);
@@ -65,19 +69,23 @@ impl Dues {
         let lengths = self.lengths;
         match response {
             Response::PutStart(Ok(_)) | Response::UpsertStart(Ok(_)) => {
-                self.note(Domain::Realtime, now, lengths.discard);
-                self.note(Domain::Realtime, now, lengths.release);
-                if let Request::PutStart { config, .. } | Request::UpsertStart { config, .. } = request
-                    && config.soft_pin_action == SoftPinAction::Enable
-                {
-                    let own = config.soft_pin_ttl_ms.map(Span::from_ms);
-                    self.note(Domain::Realtime, now, own.unwrap_or(lengths.soft_pin));
-                }
+                self.note_start(request, now);
             }
-            Response::BatchPutStart(each) if each.iter().any(Result::is_ok) => {
-                self.note(Domain::Realtime, now, lengths.discard);
+            Response::BatchPutStart(each) | Response::BatchUpsertStart(each)
+                if each.iter().any(Result::is_ok) =>
+            {
+                self.note_start(request, now);
             }
             Response::ExistKey(Ok(true)) | Response::GetReplicaList(Ok(_)) => {
+                self.note(Domain::Realtime, now, lengths.lease);
+            }
+            Response::BatchGetReplicaList(each) if each.iter().any(Result::is_ok) => {
+                self.note(Domain::Realtime, now, lengths.lease);
+            }
+            Response::BatchExistKey(each) if each.contains(&Ok(true)) => {
+                self.note(Domain::Realtime, now, lengths.lease);
+            }
+            Response::GetReplicaListByRegex(Ok(found)) if !found.is_empty() => {
                 self.note(Domain::Realtime, now, lengths.lease);
             }
             Response::CopyStart(Ok(_)) | Response::MoveStart(Ok(_)) | Response::MoveEnd(Ok(())) => {
@@ -95,6 +103,24 @@ impl Dues {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A write has begun: how long it keeps others out and its memory, and its soft pin.
+    fn note_start(&mut self, request: &Request, now: Clocks) {
+        let lengths = self.lengths;
+        self.note(Domain::Realtime, now, lengths.discard);
+        self.note(Domain::Realtime, now, lengths.release);
+        let (Request::PutStart { config, .. }
+        | Request::UpsertStart { config, .. }
+        | Request::BatchPutStart { config, .. }
+        | Request::BatchUpsertStart { config, .. }) = request
+        else {
+            return;
+        };
+        if config.soft_pin_action == SoftPinAction::Enable {
+            let own = config.soft_pin_ttl_ms.map(Span::from_ms);
+            self.note(Domain::Realtime, now, own.unwrap_or(lengths.soft_pin));
         }
     }
 

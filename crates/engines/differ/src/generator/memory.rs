@@ -1,7 +1,9 @@
 //! What a history has begun and not ended, so that its next operation meets something.
 
 use super::draw::Draw;
+use crate::sides::Outcome;
 use moonquake_protocol::{Request, Response, Uuid};
+use std::collections::BTreeMap;
 
 /// What is under way, as far as the answers tell.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +16,10 @@ pub(crate) struct Memory {
     pub(crate) copies: Vec<(Uuid, String, bool)>,
     /// Tasks with the client that executes each, where it is known.
     pub(crate) tasks: Vec<(Uuid, Uuid)>,
+    /// Where keys were put last: the endpoint of the first replica, which most segments have for a name too.
+    pub(crate) places: BTreeMap<String, String>,
+    /// Drain jobs.
+    pub(crate) jobs: Vec<Uuid>,
     /// Mounted segments: id and client.
     pub(crate) mounted: Vec<(Uuid, Uuid)>,
 }
@@ -32,9 +38,13 @@ impl Memory {
     /// Learns from an answer.
     pub(crate) fn observe(&mut self, request: &Request, response: &Response) {
         match (request, response) {
-            (Request::PutStart { client_id, key, .. }, Response::PutStart(Ok(_)))
-            | (Request::UpsertStart { client_id, key, .. }, Response::UpsertStart(Ok(_))) => {
+            (Request::PutStart { client_id, key, .. }, Response::PutStart(Ok(replicas)))
+            | (Request::UpsertStart { client_id, key, .. }, Response::UpsertStart(Ok(replicas))) => {
                 push(&mut self.writes, (*client_id, key.clone()));
+                if let Some(buffer) = replicas.first().and_then(|first| first.memory_buffer()) {
+                    let place = buffer.transport_endpoint.clone();
+                    self.places.insert(key.clone(), place);
+                }
             }
             (Request::BatchPutStart { client_id, keys, .. }, Response::BatchPutStart(each))
             | (Request::BatchUpsertStart { client_id, keys, .. }, Response::BatchUpsertStart(each)) => {
@@ -85,6 +95,13 @@ impl Memory {
                 self.mounted.retain(|(id, _)| id != segment_id);
             }
             _ => {}
+        }
+    }
+
+    /// Learns of a drain job.
+    pub(crate) fn observe_job(&mut self, outcome: &Outcome) {
+        if let Outcome::JobCreated(Ok(id)) = outcome {
+            push(&mut self.jobs, *id);
         }
     }
 

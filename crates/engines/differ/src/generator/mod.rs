@@ -8,12 +8,13 @@ mod family;
 mod memory;
 mod others;
 mod reads;
+mod tasks;
 mod writes;
 
 pub(crate) use draw::Draw;
 
 use crate::operation::Operation;
-use crate::setup::{Lengths, Setup};
+use crate::setup::{Lengths, Setup, Theme};
 use crate::sides::Outcome;
 use alphabet::{Alphabet, client};
 use dues::Dues;
@@ -24,6 +25,9 @@ use moonquake_master::{ConfigError, MasterConfig};
 use moonquake_protocol::Request;
 use std::collections::VecDeque;
 
+/// Names that a caller may give to a tenant, some of which are none.
+const TENANTS: [&str; 6] = ["", "ta", "tb", "_ta", "a/b\u{e4}", "t\n"];
+
 /// Makes the operations of one history, one after the other, from what the earlier ones were answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {
@@ -33,7 +37,22 @@ pub(crate) struct Generator {
     memory: Memory,
     weights: Vec<u64>,
     together: bool,
+    theme: Theme,
+    /// How many of a hundred tasks fail in their client's hands.
+    failing: u64,
     script: VecDeque<Operation>,
+}
+
+/// What a history is about.
+fn theme_of(setup: &Setup, draw: &mut Draw) -> Theme {
+    match (setup.theme, draw.below(100)) {
+        (Theme::Mixed, 0..=9) => Theme::Tasks,
+        (Theme::Mixed, 10..=17) => Theme::Drains,
+        (Theme::Mixed, 18..=20) => Theme::Crowd,
+        (Theme::Mixed, _) => Theme::Mixed,
+        (_, 75..) => Theme::Mixed,
+        (theme, _) => theme,
+    }
 }
 
 impl Generator {
@@ -44,15 +63,15 @@ impl Generator {
     pub(crate) fn new(setup: &Setup, seed: u64) -> Result<Generator, ConfigError> {
         let config: MasterConfig = setup.config()?;
         let mut draw = Draw::new(seed);
-        let alphabet = Alphabet::draw(&mut draw);
+        let theme = theme_of(setup, &mut draw);
+        let alphabet = Alphabet::draw(&mut draw, theme);
         let weights = FAMILIES
             .iter()
-            .map(|(family, weight)| match draw.below(8) {
-                // After tasks the real master must be restarted, so most histories go without.
-                2.. if *family == Family::CreateTask => 0,
-                0 | 1 if !family.is_vital() && *family != Family::CreateTask => 0,
-                7 => weight * 4,
-                _ => *weight,
+            .map(|(family, weight)| match (theme.weight(*family), draw.below(8)) {
+                (Some(weight), _) => weight,
+                (None, 0 | 1) if !family.is_vital() => 0,
+                (None, 7) => weight * 4,
+                (None, _) => *weight,
             })
             .collect();
         let together = draw.chance(70);
@@ -62,6 +81,8 @@ impl Generator {
             memory: Memory::default(),
             weights,
             together,
+            theme,
+            failing: *draw.pick(&[5, 30, 95]),
             script: VecDeque::new(),
             draw,
         };
@@ -86,7 +107,13 @@ impl Generator {
 
     /// How long this history should be.
     pub(crate) fn length(&mut self) -> usize {
-        self.draw.within(100, 1_900) as usize
+        // Many short ones meet more starts, the long ones more of what piles up. An operation of a crowd is worth hundreds.
+        let longest = if self.theme == Theme::Crowd || self.draw.chance(70) {
+            500
+        } else {
+            1_900
+        };
+        self.draw.within(100, longest) as usize
     }
 
     /// The segments are mounted first, most of them by a client of their own that pings and remounts.
@@ -98,7 +125,13 @@ impl Generator {
                 segment: segment.clone(),
                 client_id: owner,
             }));
-            if self.draw.chance(60) {
+            // A client that never says that it lives is never missed.
+            let pings = if matches!(self.theme, Theme::Tasks | Theme::Drains) {
+                20
+            } else {
+                60
+            };
+            if self.draw.chance(pings) {
                 self.script
                     .push_back(Operation::Call(Request::Ping { client_id: owner }));
                 self.script.push_back(Operation::Call(Request::ReMountSegment {
@@ -130,8 +163,13 @@ impl Generator {
             _ => None,
         };
         self.dues.observe(operation, response, now);
-        if let (Operation::Call(request), Some(response)) = (operation, response) {
-            self.memory.observe(request, response);
+        match (operation, response) {
+            (Operation::Call(request), Some(response)) => {
+                self.memory.observe(request, response);
+                self.work_on_answer(request, response);
+            }
+            (Operation::CreateDrainJob { .. }, None) => self.memory.observe_job(outcome),
+            _ => {}
         }
     }
 
@@ -143,15 +181,26 @@ impl Generator {
             Family::TaskCleanup => Operation::Tick(Thread::TaskCleanup),
             Family::JobDispatch => Operation::Tick(Thread::JobDispatch),
             Family::WholePut => self.whole_put(),
+            Family::WholeBatch => self.whole_batch(),
             Family::Fill => self.fill(),
+            Family::CreateTasks => self.create_tasks(),
+            Family::CreateDrain => self.create_drain(),
+            Family::QueryDrain => Operation::QueryDrainJob(self.job()),
+            Family::CancelDrain => Operation::CancelDrainJob(self.job()),
             _ => Operation::Call(self.request(family)),
         }
     }
 
+    /// Multi-tenancy is off, so the name of a tenant means nothing; now and then it is another.
     fn request(&mut self, family: Family) -> Request {
-        self.write_request(family)
+        let mut request = self
+            .write_request(family)
             .or_else(|| self.read_request(family))
-            .unwrap_or_else(|| self.other_request(family))
+            .unwrap_or_else(|| self.other_request(family));
+        if self.draw.chance(12) {
+            request.set_tenant(self.draw.pick::<&str>(&TENANTS));
+        }
+        request
     }
 
     /// A round of the monitor, mostly after pings of most clients: otherwise everybody would be dead after a long step.

@@ -95,6 +95,15 @@ impl Generator {
         (self.segment().id, self.usual())
     }
 
+    /// Where a copy or move of a key takes it from: mostly where it was put.
+    pub(super) fn source_of(&mut self, key: &str) -> String {
+        let place = self.memory.places.get(key).cloned();
+        match place {
+            Some(place) if self.draw.chance(70) => place,
+            _ => self.alphabet.segment_name(&mut self.draw),
+        }
+    }
+
     fn copy_start(&mut self, moving: bool) -> Request {
         let client_id = self.usual();
         let key = if !self.memory.finished.is_empty() && self.draw.chance(80) {
@@ -102,7 +111,7 @@ impl Generator {
         } else {
             self.alphabet.key(&mut self.draw)
         };
-        let src_segment = self.alphabet.segment_name(&mut self.draw);
+        let src_segment = self.source_of(&key);
         let tenant_id = TENANT.to_owned();
         if moving {
             return Request::MoveStart {
@@ -208,16 +217,17 @@ impl Generator {
     }
 
     fn optional(&mut self) -> Request {
-        let client_id = self.usual();
-        let key = self.alphabet.key(&mut self.draw);
-        let tenant_id = TENANT.to_owned();
-        let replica_type = *self.draw.pick(&[
-            ReplicaType::Disk,
-            ReplicaType::LocalDisk,
-            ReplicaType::Memory,
-            ReplicaType::All,
-        ]);
         match self.draw.below(18) {
+            number @ 0..=8 => self.optional_segment(number),
+            number @ 9..=15 => self.optional_object(number),
+            _ => self.offloaded(),
+        }
+    }
+
+    /// Disks and flash: segments that nobody has here.
+    fn optional_segment(&mut self, number: u64) -> Request {
+        let client_id = self.usual();
+        match number {
             0 => Request::MountNoFSegment {
                 segment: NoFSegment::default(),
                 client_id,
@@ -243,10 +253,25 @@ impl Generator {
                 client_id,
                 enable_offloading: self.draw.chance(50),
             },
-            8 => Request::ReportSsdCapacity {
+            _ => Request::ReportSsdCapacity {
                 client_id,
-                ssd_total_capacity_bytes: 1 << 30,
+                ssd_total_capacity_bytes: *self.draw.pick(&[1 << 30, 0, -1]),
             },
+        }
+    }
+
+    /// Promotion from disks and removal from them.
+    fn optional_object(&mut self, number: u64) -> Request {
+        let client_id = self.usual();
+        let key = self.alphabet.key(&mut self.draw);
+        let tenant_id = TENANT.to_owned();
+        let replica_type = *self.draw.pick(&[
+            ReplicaType::Disk,
+            ReplicaType::LocalDisk,
+            ReplicaType::Memory,
+            ReplicaType::All,
+        ]);
+        match number {
             9 => Request::PromotionObjectHeartbeat { client_id },
             10 => Request::PromotionAllocStart {
                 client_id,
@@ -277,13 +302,14 @@ impl Generator {
                 tenant_id,
                 replica_type,
             },
-            15 => Request::PollRemoveAll { client_id },
-            _ => self.offloaded(client_id, key),
+            _ => Request::PollRemoveAll { client_id },
         }
     }
 
     /// A client says that it has written objects to its disk, although nobody has asked it to.
-    fn offloaded(&mut self, client_id: Uuid, key: String) -> Request {
+    fn offloaded(&mut self) -> Request {
+        let client_id = self.usual();
+        let key = self.alphabet.key(&mut self.draw);
         let task = OffloadTaskItem {
             tenant_id: TENANT.to_owned(),
             key,

@@ -40,6 +40,34 @@ impl Generator {
         })
     }
 
+    /// A batch of puts or upserts with its end.
+    pub(super) fn whole_batch(&mut self) -> Operation {
+        let put = self.draw.chance(70);
+        let start = self.batch_start(put);
+        if let Request::BatchPutStart { client_id, keys, .. }
+        | Request::BatchUpsertStart { client_id, keys, .. } = &start
+        {
+            let (client_id, tenant_id) = (*client_id, TENANT.to_owned());
+            let object_metas = keys.iter().map(|key| self.meta(key.clone())).collect();
+            let end = if put {
+                Request::BatchPutEnd {
+                    client_id,
+                    object_metas,
+                    replica_type: self.kind(),
+                    tenant_id,
+                }
+            } else {
+                Request::BatchUpsertEnd {
+                    client_id,
+                    object_metas,
+                    tenant_id,
+                }
+            };
+            self.script.push_back(Operation::Call(end));
+        }
+        Operation::Call(start)
+    }
+
     /// Puts one after the other until the pool is rather full.
     pub(super) fn fill(&mut self) -> Operation {
         for _ in 0..self.draw.within(4, 30) {

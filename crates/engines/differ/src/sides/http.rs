@@ -1,4 +1,4 @@
-//! One connection to the admin server that stays open, for queries that change nothing.
+//! One connection to the admin server that stays open.
 
 use crate::error::DifferError;
 use std::io::{Read, Write};
@@ -36,17 +36,27 @@ impl Http {
         })
     }
 
-    /// The body of an answer.
+    /// The body of an answer to a query that changes nothing.
     pub(crate) fn get(&mut self, path: &str) -> Result<String, DifferError> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);
+        self.ask("GET", path, "").map(|(_, body)| body)
+    }
+
+    /// Status and body of an answer.
+    pub(crate) fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<(u16, String), DifferError> {
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {length}\r\n\r\n{body}",
+            self.address
+        );
         self.stream.write_all(request.as_bytes()).map_err(failed)?;
         self.buffer.clear();
         let mut piece = [0; 16_384];
         loop {
-            if let Some((head, length)) = self.lengths()?
-                && let Some(body) = self.buffer.get(head..head + length)
+            if let Some((status, head, length)) = self.head()?
+                && let Some(body) = self.buffer.get(head..head.saturating_add(length))
             {
-                return String::from_utf8(body.to_vec()).map_err(|error| nonsense(error.to_string()));
+                let body = String::from_utf8(body.to_vec()).map_err(|error| nonsense(error.to_string()))?;
+                return Ok((status, body));
             }
             let read = self.stream.read(&mut piece).map_err(failed)?;
             if read == 0 {
@@ -56,23 +66,24 @@ impl Http {
         }
     }
 
-    /// Length of the head and of the body, once the head is there.
-    fn lengths(&self) -> Result<Option<(usize, usize)>, DifferError> {
+    /// Status, length of the head and length of the body, once the head is there.
+    fn head(&self) -> Result<Option<(u16, usize, usize)>, DifferError> {
         let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") else {
             return Ok(None);
         };
         let head = String::from_utf8_lossy(&self.buffer[..end]).to_lowercase();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length:"))
             .and_then(|value| value.trim().parse().ok());
-        match length {
-            Some(length) => Ok(Some((end + 4, length))),
-            None => Err(nonsense(format!("no length in {head}"))),
+        match (status, length) {
+            (Some(status), Some(length)) => Ok(Some((status, end + 4, length))),
+            _ => Err(nonsense(format!("no status or no length in {head}"))),
         }
     }
 }
 
-fn nonsense(what: String) -> DifferError {
+pub(super) fn nonsense(what: String) -> DifferError {
     failed(std::io::Error::new(std::io::ErrorKind::InvalidData, what))
 }

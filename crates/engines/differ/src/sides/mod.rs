@@ -2,14 +2,16 @@
 
 mod engines;
 mod http;
+mod jobs;
 mod real;
 mod rust;
 mod wire;
 
+pub use jobs::JobSeen;
 pub use real::RealSide;
 pub use rust::RustSide;
 
-use moonquake_protocol::Response;
+use moonquake_protocol::{ErrorCode, Response, Uuid};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,12 @@ pub enum Outcome {
     Ticked(bool),
     /// The clocks moved.
     Moved,
+    /// A drain job was asked for.
+    JobCreated(Result<Uuid, ErrorCode>),
+    /// A drain job was asked about.
+    Job(Result<JobSeen, ErrorCode>),
+    /// A drain job was to end.
+    JobCanceled(Result<(), ErrorCode>),
 }
 
 /// What an observer sees that changes nothing.
@@ -36,6 +44,8 @@ pub struct State {
     pub capacity_bytes: u64,
     /// For every key of the alphabet its readable replicas, or the error of a query.
     pub keys: BTreeMap<String, KeySeen>,
+    /// The readable keys in the order in which the master walks its tables.
+    pub order: Vec<String>,
     /// The status of every mounted segment, by its id.
     pub segments: BTreeMap<String, String>,
 }

@@ -3,7 +3,7 @@
 use super::engines::Engines;
 use super::http::Http;
 use super::wire::Wire;
-use super::{KeySeen, Outcome, ReplicaSeen, State};
+use super::{KeySeen, Outcome, ReplicaSeen, State, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::{START, Setup};
@@ -16,6 +16,9 @@ use std::fmt::Write as _;
 
 /// Requests that are under way at once.
 const PIPELINE: usize = 32;
+
+/// Keys that the admin server is asked for in one query.
+const KEYS_AT_ONCE: usize = 64;
 
 /// Gauges that are zero in a master that has just started.
 const CLEAN: [&str; 5] = [
@@ -95,33 +98,61 @@ impl RealSide {
     /// When the process ends or does not answer.
     pub fn apply(&mut self, operations: &[Operation]) -> Result<Vec<Outcome>, DifferError> {
         let mut outcomes = Vec::with_capacity(operations.len());
+        self.apply_into(operations, &mut outcomes)?;
+        Ok(outcomes)
+    }
+
+    /// The same; what was answered before a failure is there too.
+    pub(crate) fn apply_into(
+        &mut self,
+        operations: &[Operation],
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), DifferError> {
         for operation in operations {
             match operation {
                 Operation::Call(request) => {
                     self.wire.queue(request);
                     if operation.wakes_workers() {
-                        self.flush(&mut outcomes)?;
+                        self.flush(outcomes)?;
                         self.settle(request, outcomes.last())?;
                     } else if self.wire.queued() >= PIPELINE {
-                        self.flush(&mut outcomes)?;
+                        self.flush(outcomes)?;
                     }
                 }
                 Operation::Clock {
                     realtime_ns,
                     monotonic_ns,
                 } => {
-                    self.flush(&mut outcomes)?;
+                    self.flush(outcomes)?;
                     self.move_clocks(*realtime_ns, *monotonic_ns)?;
                     outcomes.push(Outcome::Moved);
                 }
                 Operation::Tick(thread) => {
-                    self.flush(&mut outcomes)?;
+                    self.flush(outcomes)?;
                     outcomes.push(Outcome::Ticked(self.tick(*thread)?));
+                }
+                Operation::CreateDrainJob { .. }
+                | Operation::QueryDrainJob(_)
+                | Operation::CancelDrainJob(_) => {
+                    self.flush(outcomes)?;
+                    outcomes.extend(jobs::apply_real(&mut self.http, operation)?);
                 }
             }
         }
-        self.flush(&mut outcomes)?;
-        Ok(outcomes)
+        self.flush(outcomes)
+    }
+
+    /// What has become of the process after a failure, in words. It is ended if it still runs, so that its last words are all there.
+    pub(crate) fn what_became(&self, failure: &DifferError) -> String {
+        if failure.is_silence() {
+            let _ended_anyway = self.process.kill();
+            return "It ran on without an answer, and was ended".to_owned();
+        }
+        // A process that has closed its connections has its exit status already, and a signal changes it no more.
+        match self.process.kill() {
+            Ok(status) => format!("It has ended ({status})"),
+            Err(error) => format!("What became of it is unknown: {error}"),
+        }
     }
 
     fn flush(&mut self, outcomes: &mut Vec<Outcome>) -> Result<(), DifferError> {
@@ -216,7 +247,15 @@ impl RealSide {
             capacity_bytes: gauge("master_total_capacity_bytes"),
             ..State::default()
         };
-        state.keys = self.keys(keys)?;
+        for piece in keys.chunks(KEYS_AT_ONCE) {
+            state.keys.append(&mut self.keys(piece)?);
+        }
+        state.order = self
+            .http
+            .get("/get_all_keys")?
+            .lines()
+            .map(str::to_owned)
+            .collect();
         // The admin server tells the status of the latest mount of a name, also for the others of that name.
         let queries = segments
             .iter()

@@ -1,10 +1,10 @@
 //! The Rust master, steered like the real one.
 
-use super::{KeySeen, Outcome, ReplicaSeen, State};
+use super::{KeySeen, Outcome, ReplicaSeen, State, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::Setup;
-use moonquake_clock::{Clocks, MonotonicNs, Thread};
+use moonquake_clock::Clocks;
 use moonquake_master::{Master, MasterConfig};
 use moonquake_protocol::{ErrorCode, Request, Response, Uuid};
 
@@ -13,8 +13,6 @@ use moonquake_protocol::{ErrorCode, Request, Response, Uuid};
 pub struct RustSide {
     master: Master,
     clocks: Clocks,
-    /// The task clean-up thread does its work only when this has come.
-    cleanup_due: MonotonicNs,
 }
 
 impl RustSide {
@@ -41,13 +39,17 @@ impl RustSide {
         Ok(RustSide {
             master: Master::new(config, now)?,
             clocks: now,
-            cleanup_due: now.monotonic + Thread::TaskCleanup.period(),
         })
     }
 
     /// What its clocks show.
     pub fn clocks(&self) -> Clocks {
         self.clocks
+    }
+
+    /// How many replica ids it has given out.
+    pub(crate) fn replicas_made(&self) -> u64 {
+        self.master.replicas_made()
     }
 
     /// Its random engines; see [`Master::engine_images`].
@@ -73,24 +75,16 @@ impl RustSide {
                 self.settle();
                 Outcome::Moved
             }
-            Operation::Tick(thread) => Outcome::Ticked(self.tick(*thread)),
+            Operation::Tick(thread) => Outcome::Ticked(self.master.tick_if_due(self.clocks, *thread)),
+            Operation::CreateDrainJob { .. } | Operation::QueryDrainJob(_) | Operation::CancelDrainJob(_) => {
+                jobs::apply_rust(&mut self.master, self.clocks, operation).unwrap_or(Outcome::Moved)
+            }
         }
     }
 
     fn settle(&mut self) {
         self.master.run_graceful_timer(self.clocks);
         self.master.settle_cleanup();
-    }
-
-    fn tick(&mut self, thread: Thread) -> bool {
-        if thread == Thread::TaskCleanup {
-            if self.clocks.monotonic < self.cleanup_due {
-                return false;
-            }
-            self.cleanup_due = self.clocks.monotonic + Thread::TaskCleanup.period();
-        }
-        self.master.tick(self.clocks, thread);
-        true
     }
 
     /// What an observer sees of these keys and segments. The master stays as it is.
@@ -101,6 +95,14 @@ impl RustSide {
         let mut state = State {
             allocated_bytes: view.allocated_bytes,
             capacity_bytes: view.capacity_bytes,
+            // As lines, since that is how the admin server gives them.
+            order: self
+                .master
+                .readable_keys()
+                .join("\n")
+                .lines()
+                .map(str::to_owned)
+                .collect(),
             ..State::default()
         };
         for key in keys.iter().filter(|key| !key.is_empty()) {

@@ -1,7 +1,8 @@
-//! 20,000 operations with both drivers: proptest's state machine, which generates and shrinks, and the campaign.
+//! Both drivers: proptest's state machine, which generates and shrinks, and 20,000 operations of the campaign, with what these must
+//! reach.
 
 use crate::Test;
-use moonquake_differ::{Campaign, Operation, Pair, Parted, Reference, Setup, States, run};
+use moonquake_differ::{Campaign, Coverage, Operation, Pair, Parted, Reference, Setup, States, run};
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestRunner};
@@ -13,8 +14,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_campaign_agrees_and_repeats", campaign),
 ];
 
-/// Operations of each of the two.
-const OPERATIONS: u64 = 10_000;
+/// Operations of the state machine.
+const MACHINE_OPERATIONS: u64 = 10_000;
+/// Operations of the campaign.
+const OPERATIONS: u64 = 20_000;
 const LONGEST: usize = 400;
 
 struct Machine;
@@ -80,7 +83,7 @@ impl StateMachineTest for Collected {
 
 fn state_machine() {
     let config = Config {
-        cases: u32::try_from(OPERATIONS / (LONGEST as u64 / 2)).expect("a few"),
+        cases: u32::try_from(MACHINE_OPERATIONS / (LONGEST as u64 / 2)).expect("a few"),
         failure_persistence: None,
         ..Config::default()
     };
@@ -110,7 +113,8 @@ fn campaign() {
         let (reports, ended) = run(&campaign, &|_| (), &|| false);
         ended.unwrap_or_else(|error| panic!("{error}"));
         for report in &reports {
-            if let Some((seed, ran)) = report.found.first() {
+            if let Some(found) = report.found.first() {
+                let (seed, ran) = (found.seed, &found.ran);
                 let difference = ran.difference.as_ref().expect("a difference");
                 let what = match &difference.parted {
                     Parted::Outcome { rust, real } => format!("{rust:?}\n{real:?}"),
@@ -128,10 +132,37 @@ fn campaign() {
     assert_eq!(reports.len(), Setup::all().len());
     let done: u64 = reports.iter().map(|report| report.operations).sum();
     assert!(done >= OPERATIONS);
+    let mut covered = Coverage::default();
+    reports.iter().for_each(|report| covered.merge(&report.coverage));
+    demand(&covered);
     // The same seed, the same histories, however many pairs run beside each other.
     let again = campaign(OPERATIONS, 2);
     for (one, two) in reports.iter().zip(&again) {
         assert_eq!(one.coverage, two.coverage, "{}", one.setup.name);
         assert_eq!((one.operations, one.histories), (two.operations, two.histories));
     }
+}
+
+/// The list of what must be reached.
+const REACHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/reached.txt");
+/// What renews it.
+const RENEW: &str = "MOONQUAKE_RENEW_TABLES=1 cargo test -p moonquake-differ --test real -- real_campaign";
+
+/// Fails when an operation, or a result of one, that the list names did not come. What came and is not on the list is no failure:
+/// renewing adds it.
+fn demand(covered: &Coverage) {
+    let now = covered.reached();
+    if std::env::var_os("MOONQUAKE_RENEW_TABLES").is_some() {
+        std::fs::write(REACHED, now.join("\n") + "\n").unwrap_or_else(|error| panic!("{REACHED}: {error}"));
+    }
+    let kept = std::fs::read_to_string(REACHED).unwrap_or_else(|error| panic!("{REACHED}: {error}"));
+    assert!(kept.lines().count() > 200, "{REACHED} is cut");
+    let lost: Vec<&str> = kept
+        .lines()
+        .filter(|line| !now.iter().any(|reached| reached == line))
+        .collect();
+    assert!(
+        lost.is_empty(),
+        "no longer reached by {OPERATIONS} operations: {lost:#?}\nIf that is meant, renew the list with\n  {RENEW}"
+    );
 }

@@ -3,6 +3,7 @@
 //! Every test here starts real processes. `MOONQUAKE_NO_REAL=1` turns them into ignored tests of kind `opted-out`.
 
 mod histories;
+mod lost;
 mod planted;
 mod resets;
 
@@ -15,7 +16,7 @@ type Test = (&'static str, fn());
 fn main() -> ExitCode {
     let opted_out =
         std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0");
-    let all = [histories::TESTS, planted::TESTS, resets::TESTS];
+    let all = [histories::TESTS, lost::TESTS, planted::TESTS, resets::TESTS];
     let trials = all
         .into_iter()
         .flatten()
