@@ -1,6 +1,6 @@
 //! Put and upsert. Mirrors `client_service.cpp:Client::Put` and `Client::Upsert`.
 
-use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want};
+use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
 use moonquake_faults::Guard;
 use moonquake_protocol::{
@@ -156,7 +156,7 @@ impl Put {
         while let Some(replica) = self.granted.get(self.written) {
             self.written += 1;
             match Move::to(&self.config, replica) {
-                Some(wanted) => return Want::Move(wanted),
+                Some(wanted) => return self.config.write(wanted),
                 None => self.failed = true,
             }
         }
@@ -168,6 +168,15 @@ impl Put {
         } else {
             Want::Done(Outcome::Error(ErrorCode::TransferFail))
         }
+    }
+
+    /// A replica was written, in one go or in slices: one slice that failed fails it, once the last one is over.
+    fn moved(&mut self, result: Result<(), MoveFailure>) -> Want {
+        if let Err(failure) = result {
+            self.failed = true;
+            self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
+        }
+        self.write_on()
     }
 
     fn started(&mut self, result: Result<Vec<ReplicaDescriptor>, ErrorCode>) -> Want {
@@ -197,13 +206,8 @@ impl Operation for Put {
                 State::Starting,
                 Happened::Answered(Ok(Response::PutStart(result) | Response::UpsertStart(result))),
             ) => self.started(result),
-            (State::Writing, Happened::Moved(result)) => {
-                if let Err(failure) = result {
-                    self.failed = true;
-                    self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
-                }
-                self.write_on()
-            }
+            (State::Writing, Happened::Moved(result)) => self.moved(result),
+            (State::Writing, Happened::MovedAll(slices)) => self.moved(Moved::together(&slices)),
             (
                 State::Ending,
                 Happened::Answered(Ok(Response::PutEnd(result) | Response::UpsertEnd(result))),
