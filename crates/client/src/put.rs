@@ -2,7 +2,7 @@
 
 use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
-use moonquake_faults::Guard;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -32,6 +32,7 @@ pub struct Put {
     key: String,
     size_bytes: u64,
     replicate: ReplicateConfig,
+    zero_copy: bool,
     state: State,
     granted: Vec<ReplicaDescriptor>,
     written: usize,
@@ -54,11 +55,27 @@ impl Put {
             key,
             size_bytes,
             replicate,
+            zero_copy: false,
             state: State::Starting,
             granted: Vec::new(),
             written: 0,
             failed: false,
             unfenced: false,
+        }
+    }
+
+    /// Out of the caller's own buffer (`put_from`) or staged (`put`). It shows only where there is nothing to put.
+    pub fn zero_copy(self, zero_copy: bool) -> Put {
+        Put { zero_copy, ..self }
+    }
+
+    /// The result of a put of no bytes, which the master never hears of. Mirrors `real_client.cpp:put_from_internal` and
+    /// `put_internal`, whose staging has no block of no bytes.
+    fn empty(&self) -> Outcome {
+        if self.zero_copy && self.config.quirks.has(Quirk::EmptyPutIsSuccess) {
+            Outcome::Ok
+        } else {
+            Outcome::Error(ErrorCode::InvalidParams)
         }
     }
 
@@ -196,6 +213,9 @@ impl Put {
 
 impl Operation for Put {
     fn begin(&mut self, _now: Clocks) -> Want {
+        if self.size_bytes == 0 {
+            return Want::Done(self.empty());
+        }
         self.start()
     }
 

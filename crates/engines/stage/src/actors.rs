@@ -135,30 +135,21 @@ impl<P: Ports> Stage<'_, P> {
         self.settle()
     }
 
-    /// What a client does by itself has its result. The remount that a ping asks for runs beside the next pings.
-    pub(crate) fn chore_over(
-        &mut self,
-        name: &str,
-        chore: Chore,
-        failed_pings: u32,
-        outcome: &Outcome,
-    ) -> Staged<()> {
-        if chore != Chore::Ping {
-            return Ok(());
-        }
-        let now = self.clocks(name);
+    /// A round of the heartbeat is over. The remount that it asks for runs beside the next pings.
+    pub(crate) fn ping_over(&mut self, id: u64, ping: &Running, outcome: &Outcome) -> Staged<()> {
+        let (name, now) = (ping.actor.as_str(), self.clocks(&ping.actor));
         let Some(actor) = self.actors.get_mut(name) else {
             return Ok(());
         };
         if let Some(heartbeat) = &mut actor.heartbeat {
-            heartbeat.rest(now, failed_pings);
+            heartbeat.rest(now, ping.machine.failed_pings());
         }
         let is_remount = |running: &Running| running.actor == name && running.chore == Some(Chore::Remount);
         if *outcome != Outcome::NeedRemount || self.running.values().any(is_remount) {
             return Ok(());
         }
         let remount = Remount::new(actor.config.client_id, actor.mounted_segments());
-        self.begin_background(name, Chore::Remount, Box::new(remount))
+        self.go_on_in_background(id, name, Chore::Remount, Box::new(remount))
     }
 
     /// The actor is gone at once; nothing is cleaned up.

@@ -67,7 +67,19 @@ impl<P: Ports> Stage<'_, P> {
         chore: Chore,
         machine: Box<dyn Operation>,
     ) -> Staged<()> {
-        let id = self.begin(actor, None, machine, None, 0)?;
+        let id = self.number();
+        self.go_on_in_background(id, actor, chore, machine)
+    }
+
+    /// Begins background work that takes the place of other work that is over, under its number.
+    pub(crate) fn go_on_in_background(
+        &mut self,
+        id: u64,
+        actor: &str,
+        chore: Chore,
+        machine: Box<dyn Operation>,
+    ) -> Staged<()> {
+        self.begin_as(id, actor, None, machine, None, 0);
         if let Some(running) = self.running.get_mut(&id) {
             running.chore = Some(chore);
         }
@@ -83,7 +95,21 @@ impl<P: Ports> Stage<'_, P> {
         buffer: Option<BufferKey>,
         size: u64,
     ) -> Staged<u64> {
-        let (id, order) = (self.number(), self.enqueue());
+        let id = self.number();
+        self.begin_as(id, actor, op, machine, buffer, size);
+        Ok(id)
+    }
+
+    fn begin_as(
+        &mut self,
+        id: u64,
+        actor: &str,
+        op: Option<Op>,
+        machine: Box<dyn Operation>,
+        buffer: Option<BufferKey>,
+        size: u64,
+    ) {
+        let order = self.enqueue();
         let running = Running {
             actor: actor.to_owned(),
             op,
@@ -101,7 +127,6 @@ impl<P: Ports> Stage<'_, P> {
             order,
         };
         self.running.insert(id, running);
-        Ok(id)
     }
 
     /// Whether an operation has something to do now.
@@ -337,10 +362,8 @@ impl<P: Ports> Stage<'_, P> {
         }
         let Some(op) = running.op else {
             return match running.chore {
-                Some(chore) => {
-                    self.chore_over(&running.actor, chore, running.machine.failed_pings(), outcome)
-                }
-                None => Ok(()),
+                Some(Chore::Ping) => self.ping_over(id, &running, outcome),
+                _ => Ok(()),
             };
         };
         let content = match content {

@@ -188,7 +188,10 @@ fn whole_write(
     };
     let replicate = replicate(action, cast);
     match action.verb {
-        Verb::Put | Verb::Upsert => Box::new(Put::new(config, kind, key, size, replicate)),
+        Verb::Put | Verb::Upsert => {
+            let put = Put::new(config, kind, key, size, replicate);
+            Box::new(put.zero_copy(action.from.is_some()))
+        }
         _ => Box::new(BatchPut::new(config, kind, keys, size, replicate)),
     }
 }
