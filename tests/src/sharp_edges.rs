@@ -35,6 +35,8 @@ pub struct Edge {
     pub tests: Vec<String>,
     /// Why nothing shows it.
     pub reason: Option<String>,
+    /// Why it is no quirk: why a strict master or client does the same.
+    pub why: Option<String>,
     /// What is shown otherwise, or not.
     pub note: Option<String>,
 }
@@ -76,6 +78,10 @@ fn faults_of(edge: &Edge, plans: &BTreeMap<String, Plan>) -> Vec<String> {
     if !edge.quirks.is_empty() && edge.scenarios.is_empty() {
         faults.push("a quirk needs a scenario".to_owned());
     }
+    let as_it_is = shown && edge.quirks.is_empty();
+    if as_it_is != edge.why.is_some() {
+        faults.push("a row without a quirk, and no other, says why it is none".to_owned());
+    }
     let is_real = |test: &String| test.starts_with(REAL);
     if shown && edge.scenarios.is_empty() && !edge.tests.iter().any(is_real) {
         faults.push("nothing shows it on the unmodified master".to_owned());
@@ -103,7 +109,8 @@ fn faults_of(edge: &Edge, plans: &BTreeMap<String, Plan>) -> Vec<String> {
     faults
 }
 
-/// A scenario of a quirk holds without it and is violated with it, on both masters; any other says what comes out.
+/// A scenario of a quirk holds without it and is violated with it, on both masters; any other holds wherever it is
+/// reproduced, since what upstream alone breaks is a quirk.
 fn unclaimed(name: &str, plan: &Plan, quirk: bool) -> Vec<String> {
     let runs = [
         (Profile::Strict, EngineKind::Model, Verdict::Holds),
@@ -115,14 +122,14 @@ fn unclaimed(name: &str, plan: &Plan, quirk: bool) -> Vec<String> {
         if quirk {
             claim != Some(*wanted)
         } else {
-            claim.is_none_or(|is| is == Verdict::NotReproduced)
+            claim != Some(Verdict::Holds)
         }
     });
     let told = |(profile, engine, wanted): &(Profile, EngineKind, Verdict)| {
         let wanted = if quirk {
             wanted.to_string()
         } else {
-            "anything that was reproduced".to_owned()
+            format!("{}, and the row names no quirk", Verdict::Holds)
         };
         format!(
             "{name} does not claim {wanted} for {} on {engine}",
@@ -165,9 +172,10 @@ fn line(text: &mut String, edge: &Edge, plans: &BTreeMap<String, Plan>) {
         format!("test [{name}](../{path}) | | on {on} |")
     });
     rows.extend(tests);
+    let third = edge.why.clone().unwrap_or_else(|| quirks.join(", "));
     for (index, row) in rows.iter().enumerate() {
         let head = match index {
-            0 => format!("| {} | {}{note} | {} |", edge.id, edge.title, quirks.join(", ")),
+            0 => format!("| {} | {}{note} | {third} |", edge.id, edge.title),
             _ => "| | | |".to_owned(),
         };
         let _ = writeln!(text, "{head} {row}");
@@ -197,7 +205,8 @@ pub fn render(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> String {
         crate::kept::RENEW,
     );
     quirks.for_each(|edge| line(&mut text, edge, plans));
-    text += "\n## As they are\n\n| Edge | What happens | | Shown by | Strict | Upstream |\n|---|---|---|---|---|---|\n";
+    text += "\n## As they are\n\nThe strict master and client do the same, so these are no quirks.\n\n\
+             | Edge | What happens | Why it is no quirk | Shown by | Strict | Upstream |\n|---|---|---|---|---|---|\n";
     plain.for_each(|edge| line(&mut text, edge, plans));
     text += "\n## Neither\n\n| Edge | What happens | Why |\n|---|---|---|\n";
     for edge in neither {
@@ -220,6 +229,7 @@ mod tests {
             scenarios: owned(scenarios),
             tests: owned(tests),
             reason: reason.map(str::to_owned),
+            why: (quirks.is_empty() && reason.is_none()).then(String::new),
             note: None,
         }
     }
@@ -265,6 +275,13 @@ mod tests {
             let told = faults_of(&bad, &plans).join("\n");
             assert!(told.contains(word), "{word} is missing in\n{told}");
         }
+        let mute = Edge {
+            why: None,
+            ..edge(&[], &["misuse/put-end-twice"], &[], None)
+        };
+        assert!(faults_of(&mute, &plans)[0].contains("says why it is none"));
+        let nameless = edge(&[], &["misuse/unmount-by-a-stranger"], &[], None);
+        assert!(faults_of(&nameless, &plans)[0].contains("names no quirk"));
         let good = edge(
             &["unmount-by-anyone"],
             &["misuse/unmount-by-a-stranger"],

@@ -2,8 +2,8 @@
 
 use crate::get::is_late;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want, memory_of,
-    preferred_replica,
+    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation,
+    Outcome, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_faults::Quirk;
@@ -14,8 +14,7 @@ use moonquake_protocol::{ErrorCode, GetReplicaListResponse, Request, Response};
 enum Entry {
     /// Its bytes were asked for.
     Reading {
-        /// First byte in the operation's buffer, and length.
-        place: (u64, u64),
+        place: BufferPlace,
         endpoint: String,
         lease: Span,
     },
@@ -73,7 +72,13 @@ impl BatchGet {
                 continue;
             };
             self.entries.push(Entry::Reading {
-                place: (at, replica.size),
+                place: BufferPlace {
+                    at,
+                    range: ByteRange {
+                        from: 0,
+                        size: replica.size,
+                    },
+                },
                 endpoint: replica.transport_endpoint.clone(),
                 lease: Span::from_ms(answer.lease_ttl_ms),
             });
@@ -167,7 +172,7 @@ impl Operation for BatchGet {
         }
     }
 
-    fn places(&self) -> Vec<Option<(u64, u64)>> {
+    fn places(&self) -> Vec<Option<BufferPlace>> {
         let place = |entry: &Entry| match entry {
             Entry::Reading { place, .. } => Some(*place),
             Entry::Over(_) => None,

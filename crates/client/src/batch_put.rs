@@ -136,9 +136,10 @@ impl BatchPut {
                             entry.result = Some(Outcome::Error(ErrorCode::TransferFail));
                             continue;
                         };
-                        self.moves
-                            .push((index, wanted.replica.transport_endpoint.clone()));
-                        moves.push(wanted);
+                        for slice in wanted.sliced(self.config.slice_bytes) {
+                            self.moves.push((index, slice.replica.transport_endpoint.clone()));
+                            moves.push(slice);
+                        }
                     }
                     entry.granted = granted;
                 }

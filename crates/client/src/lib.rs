@@ -12,29 +12,39 @@ mod get;
 mod operation;
 mod outcome;
 mod put;
+mod ranged_get;
 mod replica;
 mod session;
 mod single;
 mod tasks;
 
-pub use background::{Heartbeat, Mount, PingRound};
+pub use background::{Heartbeat, Mount, PingRound, Remount};
 pub use batch_get::BatchGet;
 pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
 pub use operation::{
-    Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation, RpcFailure, Want,
+    BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation,
+    RpcFailure, Want,
 };
 pub use outcome::Outcome;
 pub use put::{Put, PutKind};
+pub use ranged_get::RangedGet;
 pub use replica::{memory_of, preferred, preferred_replica};
-pub use session::{GetSession, GetStart, PutSession, PutWrite, ReadSession};
+pub use session::{GetSession, GetStart, NoSession, PutSession, PutWrite, ReadSession};
 pub use single::{Single, granted_by};
 pub use tasks::RunTasks;
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};
 use moonquake_protocol::{BufferDescriptor, ErrorCode, Uuid};
+
+/// The largest slice in which the real client submits a write. Mirrors `types.h:kMaxSliceSize`.
+pub const SLICE_BYTES: u64 = (16 << 20) - 16;
+
+/// How many connections the transfer engine has to one owner of a segment; a transfer beyond that waits for one of them.
+/// Mirrors `MC_TCP_LANES_PER_PEER`, whose default it is.
+pub const LANES: usize = 4;
 
 /// What every operation of one client shares.
 #[derive(Clone, Debug)]
@@ -45,6 +55,8 @@ pub struct ClientConfig {
     pub tenant_id: String,
     /// The endpoints of this client's own segments; replicas there are preferred.
     pub local_endpoints: Vec<String>,
+    /// The bytes of the largest slice in which a write is submitted.
+    pub slice_bytes: u64,
     /// How its deadlines are compared.
     pub rules: Rules,
     /// Which behaviours of upstream it has.
@@ -60,6 +72,7 @@ impl ClientConfig {
             client_id,
             tenant_id: "default".to_owned(),
             local_endpoints: Vec::new(),
+            slice_bytes: SLICE_BYTES,
             rules: Rules::default(),
             quirks: Quirks::all(),
             guards: Guards::default(),
@@ -84,6 +97,18 @@ impl ClientConfig {
     /// `transfer_task.cpp:TransferSubmitter::selectStrategy`.
     pub(crate) fn copies_itself(&self, buffer: &BufferDescriptor) -> bool {
         self.owns(buffer) && self.guarded(Guard::CopyWithinHasNoLimit)
+    }
+
+    /// How a whole replica is written: in one go, or in slices beside each other.
+    pub(crate) fn write(&self, wanted: Move) -> Want {
+        let mut slices = wanted.sliced(self.slice_bytes);
+        match slices.pop() {
+            Some(only) if slices.is_empty() => Want::Move(only),
+            last => {
+                slices.extend(last);
+                Want::Moves(slices)
+            }
+        }
     }
 
     /// Whether a range lies in this client's own memory. Mirrors `client_service.cpp:IsReplicaOnLocalMemory`.

@@ -67,6 +67,33 @@ pub struct Call {
     pub phases: CallPhases,
 }
 
+/// Bytes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// The first one, counted from the object's first.
+    pub from: u64,
+    /// How many they are.
+    pub size: u64,
+}
+
+impl ByteRange {
+    /// Whether all of it lies inside an object of that size. Mirrors `real_client.cpp:is_object_range_overflow`.
+    pub(crate) fn lies_in(self, object_bytes: u64) -> bool {
+        self.from
+            .checked_add(self.size)
+            .is_some_and(|end| end <= object_bytes)
+    }
+}
+
+/// Where the bytes of an entry or range lie in the operation's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferPlace {
+    /// The first byte in the buffer.
+    pub at: u64,
+    /// Which bytes of the object they are.
+    pub range: ByteRange,
+}
+
 /// Where the bytes of a transfer are on the client's side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Near {
@@ -87,13 +114,20 @@ pub struct Move {
     /// The id of that replica. The data path does not carry it; an owner without the quirk `descriptor-outlives-range`
     /// asks for it.
     pub replica_id: u64,
+    /// The first byte of the replica that moves, counted from the replica's first.
+    pub from: u64,
+    /// How many bytes move.
+    pub size: u64,
     /// The client's side of it.
     pub near: Near,
-    /// The byte of the operation's buffer that goes with the replica's first one; above 0 only in a batch read.
+    /// The byte of the operation's buffer that goes with the first one that moves.
     pub at: u64,
     /// Whether the replica is the client's own, so that the bytes are copied within its process: no network is passed, and
     /// no limit is kept. Mirrors `transfer_task.cpp:LOCAL_MEMCPY`, which is the default with TCP.
     pub local: bool,
+    /// Whether the client gives it up after its limit. It waits for the ranges of a session, and for those of a ranged get,
+    /// until their transport has ended them. Mirrors `transfer_engine.cpp:ScatterTransferOperation`.
+    pub limited: bool,
     /// The phase of each part that lands.
     pub part: PhaseId,
     /// The phase after the last one.
@@ -108,9 +142,12 @@ impl Move {
             write: true,
             replica: buffer.clone(),
             replica_id: replica.id,
+            from: 0,
+            size: buffer.size,
             near: Near::Buffer,
             at: 0,
             local: config.copies_itself(buffer),
+            limited: true,
             part: PhaseId::PutPayloadPart,
             done: PhaseId::PutPayloadDone,
         })
@@ -136,12 +173,45 @@ impl Move {
             write: false,
             replica: replica.clone(),
             replica_id,
+            from: 0,
+            size: replica.size,
             near: Near::Buffer,
             at,
             local: config.copies_itself(replica),
+            limited: true,
             part: PhaseId::GetPayloadPart,
             done: PhaseId::GetPayloadDone,
         }
+    }
+
+    /// Only these bytes of the replica, to or from byte `at` of the operation's buffer, without a limit of time.
+    pub(crate) fn within(self, range: ByteRange, at: u64) -> Move {
+        Move {
+            from: range.from,
+            size: range.size,
+            at,
+            limited: false,
+            ..self
+        }
+    }
+
+    /// The requests in which a write is submitted: at most `slice_bytes` each. A copy within the process is one. Mirrors
+    /// `client_buffer.cpp:split_into_slices`.
+    pub(crate) fn sliced(self, slice_bytes: u64) -> Vec<Move> {
+        let slice_bytes = slice_bytes.max(1);
+        if self.local || self.size <= slice_bytes {
+            return vec![self];
+        }
+        let slice = |index: u64| {
+            let done = index * slice_bytes;
+            Move {
+                from: self.from + done,
+                at: self.at + done,
+                size: slice_bytes.min(self.size - done),
+                ..self.clone()
+            }
+        };
+        (0..self.size.div_ceil(slice_bytes)).map(slice).collect()
     }
 }
 
@@ -154,8 +224,18 @@ pub enum Want {
     /// Move these bytes and tell when it is over.
     Move(Move),
     /// Move all of these beside each other and tell when the last one is over. Mirrors the submissions of
-    /// `client_service.cpp:BatchPut` and `BatchGet`, which come before any wait.
+    /// `client_service.cpp:BatchPut` and `BatchGet`, which come before any wait, and the slices of one put.
     Moves(Vec<Move>),
+    /// Move these one after the other, also past one that failed, and tell when the last one is over. Mirrors
+    /// `tcp_transport.cpp:startTransferSequence`.
+    Sequence {
+        /// In the order in which they move.
+        moves: Vec<Move>,
+        /// Tell [`Happened::Waited`] after that long if they still move.
+        look_after: Option<Span>,
+    },
+    /// Go on waiting for the moves of the sequence, and tell [`Happened::Waited`] after that long.
+    Await(Option<Span>),
     /// End the running transfer for good, so that it touches nothing any more, then go on with this. Mirrors nothing
     /// upstream, whose transfers go on.
     FenceThen(Box<Want>),
@@ -192,6 +272,20 @@ pub struct Moved {
     pub at: Clocks,
 }
 
+impl Moved {
+    /// How all of them ended together: one that still runs counts more than one that is closed.
+    pub(crate) fn together(all: &[Moved]) -> Result<(), MoveFailure> {
+        let failed = |failure| all.iter().any(|moved| moved.result == Err(failure));
+        if failed(MoveFailure::Limit) {
+            Err(MoveFailure::Limit)
+        } else if failed(MoveFailure::Closed) {
+            Err(MoveFailure::Closed)
+        } else {
+            Ok(())
+        }
+    }
+}
+
 /// What an operation is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
@@ -224,10 +318,21 @@ pub trait Operation {
         Vec::new()
     }
 
-    /// Where in the operation's buffer the bytes of each entry of a batch read lie: first byte and length. None for an
-    /// entry that brought none.
-    fn places(&self) -> Vec<Option<(u64, u64)>> {
+    /// Where in the operation's buffer the bytes of each entry of a batch read, or of each range, lie. None for one that
+    /// brought none.
+    fn places(&self) -> Vec<Option<BufferPlace>> {
         Vec::new()
+    }
+
+    /// How many pings in a row have failed, after a round of the heartbeat.
+    fn failed_pings(&self) -> u32 {
+        0
+    }
+
+    /// A segment that this call has mounted (`true`), or unmounted at once or with grace (`false`): the list that the client
+    /// remounts follows it.
+    fn mounted(&self) -> Option<(moonquake_protocol::Uuid, bool)> {
+        None
     }
 
     /// The task that this operation created, to be named by later steps.

@@ -32,12 +32,19 @@ impl fmt::Display for Outcome {
     }
 }
 
-impl From<RpcFailure> for Outcome {
-    fn from(failure: RpcFailure) -> Outcome {
-        Outcome::Error(match failure {
+impl RpcFailure {
+    /// The code that the client tells it as.
+    pub(crate) fn code(self) -> ErrorCode {
+        match self {
             RpcFailure::Timeout => ErrorCode::RpcTimeout,
             RpcFailure::Failed => ErrorCode::RpcFail,
-        })
+        }
+    }
+}
+
+impl From<RpcFailure> for Outcome {
+    fn from(failure: RpcFailure) -> Outcome {
+        Outcome::Error(failure.code())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Put and upsert. Mirrors `client_service.cpp:Client::Put` and `Client::Upsert`.
 
-use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want};
+use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want};
 use moonquake_clock::Clocks;
-use moonquake_faults::Guard;
+use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
@@ -32,6 +32,7 @@ pub struct Put {
     key: String,
     size_bytes: u64,
     replicate: ReplicateConfig,
+    zero_copy: bool,
     state: State,
     granted: Vec<ReplicaDescriptor>,
     written: usize,
@@ -54,11 +55,27 @@ impl Put {
             key,
             size_bytes,
             replicate,
+            zero_copy: false,
             state: State::Starting,
             granted: Vec::new(),
             written: 0,
             failed: false,
             unfenced: false,
+        }
+    }
+
+    /// Out of the caller's own buffer (`put_from`) or staged (`put`). It shows only where there is nothing to put.
+    pub fn zero_copy(self, zero_copy: bool) -> Put {
+        Put { zero_copy, ..self }
+    }
+
+    /// The result of a put of no bytes, which the master never hears of. Mirrors `real_client.cpp:put_from_internal` and
+    /// `put_internal`, whose staging has no block of no bytes.
+    fn empty(&self) -> Outcome {
+        if self.zero_copy && self.config.quirks.has(Quirk::EmptyPutIsSuccess) {
+            Outcome::Ok
+        } else {
+            Outcome::Error(ErrorCode::InvalidParams)
         }
     }
 
@@ -156,7 +173,7 @@ impl Put {
         while let Some(replica) = self.granted.get(self.written) {
             self.written += 1;
             match Move::to(&self.config, replica) {
-                Some(wanted) => return Want::Move(wanted),
+                Some(wanted) => return self.config.write(wanted),
                 None => self.failed = true,
             }
         }
@@ -168,6 +185,15 @@ impl Put {
         } else {
             Want::Done(Outcome::Error(ErrorCode::TransferFail))
         }
+    }
+
+    /// A replica was written, in one go or in slices: one slice that failed fails it, once the last one is over.
+    fn moved(&mut self, result: Result<(), MoveFailure>) -> Want {
+        if let Err(failure) = result {
+            self.failed = true;
+            self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
+        }
+        self.write_on()
     }
 
     fn started(&mut self, result: Result<Vec<ReplicaDescriptor>, ErrorCode>) -> Want {
@@ -187,6 +213,9 @@ impl Put {
 
 impl Operation for Put {
     fn begin(&mut self, _now: Clocks) -> Want {
+        if self.size_bytes == 0 {
+            return Want::Done(self.empty());
+        }
         self.start()
     }
 
@@ -197,13 +226,8 @@ impl Operation for Put {
                 State::Starting,
                 Happened::Answered(Ok(Response::PutStart(result) | Response::UpsertStart(result))),
             ) => self.started(result),
-            (State::Writing, Happened::Moved(result)) => {
-                if let Err(failure) = result {
-                    self.failed = true;
-                    self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
-                }
-                self.write_on()
-            }
+            (State::Writing, Happened::Moved(result)) => self.moved(result),
+            (State::Writing, Happened::MovedAll(slices)) => self.moved(Moved::together(&slices)),
             (
                 State::Ending,
                 Happened::Answered(Ok(Response::PutEnd(result) | Response::UpsertEnd(result))),

@@ -1,8 +1,9 @@
 //! Operations split into steps: get sessions and put sessions. Mirrors the sessions of `real_client.cpp`.
 
-use crate::get::{finish, lease_base, query, read};
+use crate::get::{finish, is_late, lease_base, query};
 use crate::{
-    ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of, preferred_replica,
+    BufferPlace, ByteRange, ClientConfig, Happened, Move, Moved, Operation, Outcome, Want, memory_of,
+    preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -65,13 +66,17 @@ impl Operation for GetStart {
             Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Outcome::Error(code),
             Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
                 let lease = Span::from_ms(answer.lease_ttl_ms);
+                let sent_at = lease_base(&self.config, self.sent_at, now);
                 let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
                 match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
+                    _ if is_late(&self.config, sent_at, lease, now) => {
+                        Outcome::Error(ErrorCode::LeaseExpired)
+                    }
                     Some((replica_id, replica)) => {
                         self.opened = Some(GetSession {
                             replica: replica.clone(),
                             replica_id,
-                            sent_at: lease_base(&self.config, self.sent_at, now),
+                            sent_at,
                             lease,
                         });
                         Outcome::Ok
@@ -91,17 +96,42 @@ impl Operation for GetStart {
     }
 }
 
-/// Reads with the descriptors of a session. The lease is checked before and after, and never renewed.
+/// A read with a session that is not open, or not any more: after its end, and after a read that found its lease over.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSession;
+
+impl Operation for NoSession {
+    fn begin(&mut self, _now: Clocks) -> Want {
+        Want::Done(Outcome::Error(ErrorCode::InvalidParams))
+    }
+
+    fn next(&mut self, now: Clocks, _happened: Happened) -> Want {
+        self.begin(now)
+    }
+}
+
+/// Reads with the descriptors of a session. The lease is checked before and after, and never renewed. There is no limit of
+/// time.
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     config: ClientConfig,
     session: GetSession,
+    /// None for the whole object.
+    ranges: Vec<ByteRange>,
 }
 
 impl ReadSession {
-    /// A read of the whole object of `session`.
-    pub fn new(config: ClientConfig, session: GetSession) -> ReadSession {
-        ReadSession { config, session }
+    /// A read of `ranges` of the object of `session`; of all of it if there are none.
+    pub fn new(config: ClientConfig, session: GetSession, ranges: Vec<ByteRange>) -> ReadSession {
+        ReadSession {
+            config,
+            session,
+            ranges,
+        }
+    }
+
+    fn ranges(&self) -> Vec<ByteRange> {
+        ranges_or_all(&self.ranges, self.session.replica.size)
     }
 }
 
@@ -120,77 +150,114 @@ impl Operation for ReadSession {
         if over && self.config.guarded(Guard::SessionChecksLease) {
             return Want::Done(Outcome::Error(ErrorCode::LeaseExpired));
         }
-        read(&self.config, *replica_id, replica)
+        let whole = Move::from(&self.config, *replica_id, replica, 0);
+        match pieces(&whole, &self.ranges()) {
+            Ok(moves) if moves.is_empty() => self.next(now, Happened::MovedAll(Vec::new())),
+            Ok(moves) => Want::Sequence {
+                moves,
+                look_after: None,
+            },
+            Err(code) => Want::Done(Outcome::Error(code)),
+        }
     }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
         match happened {
-            Happened::Moved(result) => finish(
+            Happened::MovedAll(moved) => finish(
                 &self.config,
                 now,
-                result,
+                Moved::together(&moved),
                 self.session.sent_at,
                 self.session.lease,
             ),
-            Happened::Answered(_) | Happened::MovedAll(_) | Happened::Waited => {
+            Happened::Answered(_) | Happened::Moved(_) | Happened::Waited => {
                 Want::Done(Outcome::Error(ErrorCode::RpcFail))
             }
         }
     }
+
+    fn places(&self) -> Vec<Option<BufferPlace>> {
+        let mut at = 0;
+        let place = |range: ByteRange| {
+            let place = BufferPlace { at, range };
+            at += range.size;
+            Some(place)
+        };
+        self.ranges().into_iter().map(place).collect()
+    }
 }
 
-/// Writes the payload of a put session to each of its replicas.
+fn ranges_or_all(ranges: &[ByteRange], size: u64) -> Vec<ByteRange> {
+    if ranges.is_empty() {
+        vec![ByteRange { from: 0, size }]
+    } else {
+        ranges.to_vec()
+    }
+}
+
+/// The parts of a transfer that are these ranges, one behind the other in the buffer. One range beyond the object fails
+/// all of them before anything moves.
+fn pieces(whole: &Move, ranges: &[ByteRange]) -> Result<Vec<Move>, ErrorCode> {
+    let (mut at, mut moves) = (0, Vec::new());
+    for range in ranges {
+        if !range.lies_in(whole.size) {
+            return Err(ErrorCode::InvalidParams);
+        }
+        if range.size > 0 {
+            moves.push(whole.clone().within(*range, at));
+        }
+        at += range.size;
+    }
+    Ok(moves)
+}
+
+/// Writes the payload of a put session to each of its replicas, or ranges of it: which bytes are there in the end is the
+/// caller's affair. There is no limit of time. Mirrors `real_client.cpp:batch_put_from_multi_buffer_ranges`.
 #[derive(Clone, Debug)]
 pub struct PutWrite {
     config: ClientConfig,
     session: PutSession,
-    written: usize,
-    failed: bool,
-    unfenced: bool,
+    /// None for the whole object.
+    ranges: Vec<ByteRange>,
 }
 
 impl PutWrite {
-    /// A write of the whole object of `session`.
-    pub fn new(config: ClientConfig, session: PutSession) -> PutWrite {
+    /// A write of `ranges` of the object of `session`; of all of it if there are none.
+    pub fn new(config: ClientConfig, session: PutSession, ranges: Vec<ByteRange>) -> PutWrite {
         PutWrite {
             config,
             session,
-            written: 0,
-            failed: false,
-            unfenced: false,
-        }
-    }
-
-    fn write_on(&mut self) -> Want {
-        while let Some(replica) = self.session.granted.get(self.written) {
-            self.written += 1;
-            if let Some(wanted) = Move::to(&self.config, replica) {
-                return Want::Move(wanted);
-            }
-        }
-        let outcome = if self.failed {
-            Outcome::Error(ErrorCode::TransferFail)
-        } else {
-            Outcome::Ok
-        };
-        if self.unfenced {
-            Want::FenceThen(Box::new(Want::Done(outcome)))
-        } else {
-            Want::Done(outcome)
+            ranges,
         }
     }
 }
 
 impl Operation for PutWrite {
-    fn begin(&mut self, _now: Clocks) -> Want {
-        self.write_on()
+    fn begin(&mut self, now: Clocks) -> Want {
+        let ranges = ranges_or_all(&self.ranges, self.session.size_bytes);
+        let mut moves = Vec::new();
+        for replica in &self.session.granted {
+            let Some(whole) = Move::to(&self.config, replica) else {
+                continue;
+            };
+            match pieces(&whole, &ranges) {
+                Ok(pieces) => moves.extend(pieces),
+                Err(code) => return Want::Done(Outcome::Error(code)),
+            }
+        }
+        if moves.is_empty() {
+            return self.next(now, Happened::MovedAll(Vec::new()));
+        }
+        Want::Sequence {
+            moves,
+            look_after: None,
+        }
     }
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
-        if let Happened::Moved(Err(failure)) = happened {
-            self.failed = true;
-            self.unfenced |= failure == MoveFailure::Limit && self.config.fences();
-        }
-        self.write_on()
+        Want::Done(match happened {
+            Happened::MovedAll(moved) if Moved::together(&moved).is_ok() => Outcome::Ok,
+            _ => Outcome::Error(ErrorCode::TransferFail),
+        })
     }
 }

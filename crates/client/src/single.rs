@@ -13,6 +13,7 @@ pub struct Single {
     granted: Vec<ReplicaDescriptor>,
     attempts: Vec<(String, Vec<ReplicaDescriptor>)>,
     task: Option<Uuid>,
+    mounted: Option<(Uuid, bool)>,
 }
 
 impl Single {
@@ -24,6 +25,7 @@ impl Single {
             granted: Vec::new(),
             attempts: Vec::new(),
             task: None,
+            mounted: None,
         }
     }
 
@@ -46,6 +48,14 @@ impl Single {
             (_, Response::CreateCopyTask(Ok(task)) | Response::CreateMoveTask(Ok(task))) => {
                 self.task = Some(*task);
             }
+            (Request::MountSegment { segment, .. }, Response::MountSegment(Ok(()))) => {
+                self.mounted = Some((segment.id, true));
+            }
+            (
+                Request::UnmountSegment { segment_id, .. }
+                | Request::GracefulUnmountSegment { segment_id, .. },
+                Response::UnmountSegment(Ok(())) | Response::GracefulUnmountSegment(Ok(())),
+            ) => self.mounted = Some((*segment_id, false)),
             _ => {}
         }
         self.granted = granted_by(response).into_iter().cloned().collect();
@@ -157,5 +167,9 @@ impl Operation for Single {
 
     fn task(&self) -> Option<Uuid> {
         self.task
+    }
+
+    fn mounted(&self) -> Option<(Uuid, bool)> {
+        self.mounted
     }
 }

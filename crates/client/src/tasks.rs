@@ -4,7 +4,7 @@
 mod job;
 
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, RpcFailure, Want,
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, RpcFailure, Want,
     memory_of,
 };
 use job::{Job, Started};
@@ -74,13 +74,6 @@ fn call(request: Request, phases: CallPhases) -> Want {
         fences: Vec::new(),
         phases,
     })
-}
-
-fn code_of(failure: RpcFailure) -> ErrorCode {
-    match failure {
-        RpcFailure::Timeout => ErrorCode::RpcTimeout,
-        RpcFailure::Failed => ErrorCode::RpcFail,
-    }
 }
 
 impl RunTasks {
@@ -165,7 +158,7 @@ impl RunTasks {
             None => self.revoke(work, ErrorCode::TransferFail),
             Some(wanted) => {
                 self.state = State::Writing(work);
-                Want::Move(wanted)
+                self.config.write(wanted)
             }
         }
     }
@@ -244,12 +237,17 @@ impl Operation for RunTasks {
         match (std::mem::replace(&mut self.state, State::Over), happened) {
             (State::Fetching, Happened::Answered(answer)) => self.fetched(answer),
             (State::Starting(task, job), Happened::Answered(answer)) => {
-                let answer = answer.map_err(code_of).and_then(|answer| job.started(answer));
+                let answer = answer
+                    .map_err(RpcFailure::code)
+                    .and_then(|answer| job.started(answer));
                 self.started(task, job, answer)
             }
             (State::Writing(work), Happened::Moved(result)) => self.moved(work, result),
+            (State::Writing(work), Happened::MovedAll(slices)) => self.moved(work, Moved::together(&slices)),
             (State::Ending(work), Happened::Answered(answer)) => {
-                let result = answer.map_err(code_of).and_then(|answer| work.job.ended(&answer));
+                let result = answer
+                    .map_err(RpcFailure::code)
+                    .and_then(|answer| work.job.ended(&answer));
                 self.ended(work, result)
             }
             // What the master says of a revoke is only logged.

@@ -1,8 +1,8 @@
 //! The client's batch machines, told step by step what happened.
 
 use moonquake_client::{
-    BatchGet, BatchPut, Call, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutKind,
-    RpcFailure, Want,
+    BatchGet, BatchPut, ByteRange, Call, ClientConfig, Happened, Move, MoveFailure, Moved, Operation,
+    Outcome, PutKind, RpcFailure, Want,
 };
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs};
 use moonquake_faults::{Quirk, Quirks};
@@ -182,7 +182,13 @@ fn read(quirks: Quirks, same_node: bool) -> Vec<String> {
     let wanted = moves(batch.next(at(1), answered));
     let places: Vec<u64> = wanted.iter().map(|wanted| wanted.at).collect();
     assert_eq!(places, [0, 64]);
-    assert_eq!(batch.places(), [Some((0, 64)), None, Some((64, 64))]);
+    let places: Vec<Option<(u64, ByteRange)>> = batch
+        .places()
+        .into_iter()
+        .map(|place| place.map(|place| (place.at, place.range)))
+        .collect();
+    let whole = ByteRange { from: 0, size: 64 };
+    assert_eq!(places, [Some((0, whole)), None, Some((64, whole))]);
     results(batch.next(at(LEASE_MS), moved(&[(Ok(()), 4_000), (Ok(()), LEASE_MS)])))
 }
 

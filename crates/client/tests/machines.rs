@@ -209,44 +209,30 @@ fn a_lease_is_over_at_its_deadline_counted_from_before_the_query() {
 fn a_session_checks_its_lease_before_it_reads() {
     let session = GetSession {
         replica_id: 1,
-        replica: BufferDescriptor::default(),
+        replica: BufferDescriptor {
+            size: 64,
+            ..Default::default()
+        },
         sent_at: at(0),
         lease: Span::from_ns(10),
     };
-    let mut late = ReadSession::new(upstream(), session.clone());
+    let mut late = ReadSession::new(upstream(), session.clone(), Vec::new());
     assert_eq!(
         late.begin(at(10)),
         Want::Done(Outcome::Error(ErrorCode::LeaseExpired))
     );
-    let mut early = ReadSession::new(upstream(), session);
-    assert!(matches!(early.begin(at(9)), Want::Move(_)));
-}
-
-#[test]
-fn a_ping_that_asks_for_a_remount_brings_every_segment() {
-    let segments = vec![Segment {
-        name: "n1".into(),
-        ..Default::default()
-    }];
-    let mut round = PingRound::new(Uuid::new(1, 1), segments.clone());
-    round.begin(at(0));
-    let ping = |client_status| {
-        Happened::Answered(Ok(Response::Ping(Ok(PingResponse {
-            view_version_id: 0,
-            client_status,
-        }))))
+    let mut early = ReadSession::new(upstream(), session, Vec::new());
+    let Want::Sequence {
+        moves,
+        look_after: None,
+    } = early.begin(at(9))
+    else {
+        panic!("no transfer")
     };
-    let remount = call(round.next(at(0), ping(ClientStatus::NeedRemount)));
-    assert_eq!(
-        remount.request,
-        Request::ReMountSegment {
-            segments,
-            client_id: Uuid::new(1, 1)
-        }
+    assert!(
+        matches!(moves.as_slice(), [whole] if whole.size == 64 && !whole.limited),
+        "a session waits for its bytes without a limit"
     );
-    let mut round = PingRound::new(Uuid::new(1, 1), Vec::new());
-    round.begin(at(0));
-    assert_eq!(round.next(at(0), ping(ClientStatus::Ok)), Want::Done(Outcome::Ok));
 }
 
 #[test]

@@ -120,6 +120,8 @@ guards! {
         lifted "it is told as success", mirrors "client_service.cpp:Client::Get";
     SessionChecksLease "session-checks-lease" Client "A session whose lease is over does not begin to read",
         lifted "it reads first and checks afterwards", mirrors "real_client.cpp (get sessions)";
+    RangedGetRenewsLease "ranged-get-renews-lease" Client "A read of ranges asks for its lease again whenever half of it is over",
+        lifted "it lives by the lease of its first query", mirrors "real_client.cpp:get_into_ranges_internal";
     FailedPutIsRevoked "failed-put-is-revoked" Client "A put whose transfer failed revokes what it was given",
         lifted "it leaves it to the release timeout", mirrors "client_service.cpp:Client::Put";
     FailedCopyIsRevoked "failed-copy-is-revoked" Client "A copy or move that failed gives its target back",

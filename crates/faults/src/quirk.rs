@@ -60,6 +60,8 @@ pub enum Quirk {
     WallClockTasks,
     /// A task that ends before it was fetched counts as waiting for ever. Mirrors `task_manager.cpp:complete_task`.
     EndedTaskStillWaits,
+    /// A zero-copy put of no bytes reports success. Mirrors `real_client.cpp:put_from_internal`.
+    EmptyPutIsSuccess,
 }
 
 /// A row of the quirk table.
@@ -253,6 +255,13 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "a task that is reported as ended before it was fetched counts against the limit of waiting tasks for ever",
         strict: "it no longer counts",
         mirrors: "task_manager.cpp:complete_task",
+    },
+    QuirkRow {
+        id: Quirk::EmptyPutIsSuccess,
+        name: "empty-put-is-success",
+        upstream: "a put or upsert of no bytes out of the caller's own buffer reports success and stores nothing",
+        strict: "it is INVALID_PARAMS, as a staged one is",
+        mirrors: "real_client.cpp:put_from_internal",
     },
 ];
 

@@ -11,12 +11,13 @@ use crate::stream::{FrameStream, StreamEnd};
 use moonquake_client::{
     self as machine, CallPhases, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want,
 };
-use moonquake_clock::ClockSource;
+use moonquake_clock::{ClockSource, Span};
 use moonquake_faults::{Moment, PhaseId};
 use moonquake_master::refuse;
 use moonquake_protocol::datapath::{DataOperation, DataVersion};
 use moonquake_protocol::frame::{ResponseHeader, encode_request};
 use moonquake_protocol::{ErrorCode, Literal, Request};
+use std::collections::VecDeque;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -202,6 +203,7 @@ impl Driver {
     /// Runs an operation to its end. `buffer` is the caller's: the payload of a write, the target of a read.
     pub async fn run(&mut self, operation: &mut dyn Operation, buffer: &mut [u8]) -> Outcome {
         let mut want = operation.begin(self.clock.now());
+        let mut sequence = Sequence::default();
         loop {
             let happened = match want {
                 Want::Done(outcome) => return outcome,
@@ -232,13 +234,43 @@ impl Driver {
                     }
                     Happened::MovedAll(all)
                 }
+                Want::Sequence { moves, look_after } => {
+                    sequence = Sequence::of(moves);
+                    self.go_on_with(&mut sequence, look_after, buffer).await
+                }
+                Want::Await(look_after) => self.go_on_with(&mut sequence, look_after, buffer).await,
             };
             want = operation.next(self.clock.now(), happened);
         }
     }
 
+    /// Moves what is left of a sequence. Between two transfers of it the operation is told when its time is over.
+    async fn go_on_with(
+        &self,
+        sequence: &mut Sequence,
+        look_after: Option<Span>,
+        buffer: &mut [u8],
+    ) -> Happened {
+        let until = look_after.map(|length| tokio::time::Instant::now() + Duration::from_nanos(length.ns));
+        while let Some(wanted) = sequence.left.pop_front() {
+            let result = self.move_all(&wanted, buffer).await;
+            let at = self.clock.now();
+            sequence.over.push(Moved { result, at });
+            let is_over = until.is_some_and(|until| tokio::time::Instant::now() >= until);
+            if is_over && !sequence.left.is_empty() {
+                return Happened::Waited;
+            }
+        }
+        Happened::MovedAll(std::mem::take(&mut sequence.over))
+    }
+
     async fn move_all(&self, wanted: &Move, buffer: &mut [u8]) -> Result<(), MoveFailure> {
-        let moved = tokio::time::timeout(self.transfer_limit, self.move_parts(wanted, buffer)).await;
+        let parts = self.move_parts(wanted, buffer);
+        let moved = if wanted.limited {
+            tokio::time::timeout(self.transfer_limit, parts).await
+        } else {
+            Ok(parts.await)
+        };
         match moved {
             Ok(Ok(())) => Ok(()),
             Ok(Err(why)) => {
@@ -261,10 +293,10 @@ impl Driver {
     async fn move_parts(&self, wanted: &Move, buffer: &mut [u8]) -> Result<(), MoveError> {
         let replica = &wanted.replica;
         let from = usize::try_from(wanted.at).unwrap_or(usize::MAX);
-        let length = usize::try_from(replica.size).unwrap_or(usize::MAX);
+        let length = usize::try_from(wanted.size).unwrap_or(usize::MAX);
         let place = from..from.saturating_add(length);
         let buffer = buffer.get_mut(place).ok_or(MoveError::Buffer {
-            size_bytes: replica.size,
+            size_bytes: wanted.size,
         })?;
         let request = TransferRequest {
             endpoint: replica.transport_endpoint.clone(),
@@ -273,8 +305,8 @@ impl Driver {
             } else {
                 DataOperation::Read
             },
-            address: replica.buffer_address,
-            size_bytes: replica.size,
+            address: replica.buffer_address.saturating_add(wanted.from),
+            size_bytes: wanted.size,
             version: DataVersion::V2,
         };
         let mut transfer: Transfer = self.bounded(transfer::connect(&self.net, request)).await?;
@@ -309,6 +341,22 @@ impl Driver {
     }
 }
 
+/// Transfers one after the other: those that are left, and how the others ended.
+#[derive(Default)]
+struct Sequence {
+    left: VecDeque<Move>,
+    over: Vec<Moved>,
+}
+
+impl Sequence {
+    fn of(moves: Vec<Move>) -> Sequence {
+        Sequence {
+            left: moves.into(),
+            over: Vec::new(),
+        }
+    }
+}
+
 /// Why a transfer did not complete; for the log.
 #[derive(Debug, thiserror::Error)]
 enum MoveError {
@@ -318,6 +366,6 @@ enum MoveError {
     Stalled { limit: Duration },
     #[error("ended by a failpoint at {phase}")]
     Failpoint { phase: PhaseId },
-    #[error("the replica has {size_bytes} bytes, more than the caller's buffer")]
+    #[error("the transfer has {size_bytes} bytes, more than the caller's buffer")]
     Buffer { size_bytes: u64 },
 }

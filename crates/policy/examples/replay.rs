@@ -1,6 +1,6 @@
 //! How much processor time it takes to replay a trace through the full simulation, with and without reading it.
 //!
-//! `cargo run --release -p moonquake-policy --example replay [TRACE [RUNS]]`, from the root of the workspace.
+//! `cargo run --release -p moonquake-policy --example replay TRACE [RUNS]`, where TRACE may be the public conversation trace.
 
 use moonquake_figures::{Cell, Measured, Table};
 use moonquake_policy::policies::Kind;
@@ -8,13 +8,11 @@ use moonquake_policy::sim::{Config, run_kind};
 use moonquake_policy::trace::{Reading, Ticks, read};
 use std::path::PathBuf;
 
-/// Where the public conversation trace is looked for.
-const TRACE: &str = "../shared/data/conversation_trace.jsonl";
 const RUNS: u32 = 15;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
-    let path = PathBuf::from(words.next().unwrap_or_else(|| TRACE.to_owned()));
+    let path = PathBuf::from(words.next().ok_or("name the file of a trace")?);
     let runs = words.next().map_or(Ok(RUNS), |runs| runs.parse())?.max(1);
     let reading = Reading {
         ticks: Ticks::Spread { seed: 1 },

@@ -1,20 +1,15 @@
 //! The public conversation trace through the full simulation.
 
+mod conversation;
+
+use conversation::conversation;
 use moonquake_policy::policies::Kind;
 use moonquake_policy::sim::{Capacity, Config, Load, SimError, sweep};
 use moonquake_policy::trace::{Reading, Ticks, read};
-use std::io::Write;
-use std::path::Path;
 
 #[test]
 fn every_token_of_the_conversation_trace_is_hit_or_computed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/conversation_trace.jsonl");
-    if !path.exists() {
-        // The harness shows what a passing test prints only if it does not go through `println`.
-        let said = format!("left out: {} is not there\n", path.display());
-        std::io::stderr().write_all(said.as_bytes()).unwrap();
-        return;
-    }
+    let Some(path) = conversation() else { return };
     let make = |seed| {
         read(
             &path,

@@ -1,26 +1,11 @@
 //! Block hits of the public conversation trace, as other simulators count them.
 
+mod conversation;
+
+use conversation::conversation;
 use moonquake_policy::flat;
 use moonquake_policy::policies::Kind;
 use moonquake_policy::trace::{self, MOONCAKE_BLOCK_TOKENS, Reading, References, Ticks};
-use std::io::Write;
-use std::path::PathBuf;
-
-/// The trace is not part of the project: it lies beside it, or the check is left out.
-fn conversation() -> Option<PathBuf> {
-    let beside = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/data/conversation_trace.jsonl"
-    );
-    let path = PathBuf::from(beside);
-    if !path.exists() {
-        // The harness shows what a passing test prints only if it does not go through `println`.
-        let said = format!("left out: {beside} is not there\n");
-        std::io::stderr().write_all(said.as_bytes()).unwrap();
-        return None;
-    }
-    Some(path)
-}
 
 fn references() -> Option<References> {
     Some(trace::read_references(&conversation()?, MOONCAKE_BLOCK_TOKENS).unwrap())

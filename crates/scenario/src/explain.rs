@@ -7,7 +7,7 @@ mod steps;
 
 use crate::forecast::forecast;
 use crate::words::size;
-use crate::{Action, Plan, Trigger, VerdictLine};
+use crate::{Action, Plan, Trigger, VerdictLine, World};
 use layout::{Page, list};
 use moonquake_clock::{Domain, Span};
 use moonquake_faults::ACTIONS;
@@ -72,6 +72,9 @@ fn world(plan: &Plan, page: &mut Page) {
         " Payloads move in parts of {}.",
         size(world.chunk_bytes)
     ));
+    if world.slice_bytes != World::SLICE_BYTES {
+        text.push_str(&format!(" Writes go in slices of {}.", size(world.slice_bytes)));
+    }
     if world.step.ns > 0 {
         text.push_str(&format!(" Each operation takes {} of the timeline.", world.step));
     }

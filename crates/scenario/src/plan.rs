@@ -8,8 +8,8 @@ mod verb;
 pub use about::INVARIANTS;
 pub use fault::{Action, Fault, Trigger};
 pub use step::{
-    ArgValue, AwaitFor, Base, Check, CheckKind, Do, Instant, Length, Moment, Step, Term, Verb, What,
-    entry_results,
+    ArgValue, AwaitFor, Base, ByteRange, Check, CheckKind, Do, Instant, Length, Moment, Step, Term, Verb,
+    What, entry_results,
 };
 
 use moonquake_clock::Span;
@@ -62,8 +62,15 @@ pub struct World {
     pub step: Span,
     /// Size of a payload part in bytes.
     pub chunk_bytes: u64,
+    /// The largest slice in bytes in which a write is submitted.
+    pub slice_bytes: u64,
     /// Other flags of the master by upstream's name.
     pub flags: BTreeMap<String, String>,
+}
+
+impl World {
+    /// The slices in which the real client submits a write. Mirrors `types.h:kMaxSliceSize`.
+    pub const SLICE_BYTES: u64 = (16 << 20) - 16;
 }
 
 /// The lengths of all deadlines that a scenario may set.

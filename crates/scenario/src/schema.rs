@@ -88,6 +88,7 @@ texts! {
     Name NAME, "a name";
     Template TEMPLATE, "a name in which `{i}` is the repetition";
     Size "^[0-9]+(B|KiB|MiB|GiB)$", "a size, such as `4MiB`";
+    Bytes "^[0-9]+(B|KiB|MiB|GiB) ?\\+ ?[0-9]+(B|KiB|MiB|GiB)$", "where a range begins and how long it is, such as `1MiB+64KiB`";
     Duration "^[0-9]+(ns|us|ms|s|min|h)$", "a duration, such as `30s`";
     Rate "^[0-9]+(B|KiB|MiB|GiB)/s$", "a rate, such as `1MiB/s`";
     SignedDuration "^[+-][0-9]+(ns|us|ms|s|min|h)$", "a step of a clock, such as `+61s`";
@@ -157,6 +158,8 @@ struct World {
     step: Option<Duration>,
     /// Size of a payload part.
     chunk: Option<Size>,
+    /// The largest slice in which a write is submitted.
+    slice: Option<Size>,
     /// Other flags of the master by upstream's name.
     #[schemars(default, schema_with = "flags")]
     flags: Option<()>,
@@ -328,6 +331,8 @@ struct Step {
     bind: Option<List<Template>>,
     /// The caller's buffer, zero-copy.
     into: Option<Template>,
+    /// Where each range of the object begins and how long it is; without them all of it is meant.
+    ranges: Option<List<Bytes>>,
     /// The pattern that every byte must have.
     payload: Option<Name>,
     /// The session whose descriptors are meant.

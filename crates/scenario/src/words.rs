@@ -1,6 +1,6 @@
 //! Plans in words.
 
-use crate::{ArgValue, AwaitFor, Check, Do, Step, What};
+use crate::{ArgValue, AwaitFor, ByteRange, Check, Do, Step, What};
 
 /// A size as a person writes it: `4MiB`, `1536B`.
 pub fn size(bytes: u64) -> String {
@@ -67,6 +67,10 @@ fn operation<'a>(action: &Do, id_of: impl Fn(usize) -> Option<&'a str>) -> Strin
     }
     let parts = [
         ("pattern", action.pattern.clone()),
+        (
+            "ranges",
+            (!action.ranges.is_empty()).then(|| ranges(&action.ranges)),
+        ),
         ("from", action.from.clone()),
         ("into", action.into.clone()),
         ("payload", action.payload.clone()),
@@ -83,6 +87,14 @@ fn operation<'a>(action: &Do, id_of: impl Fn(usize) -> Option<&'a str>) -> Strin
         text.push_str(&format!(", {name} {}", argument(value)));
     }
     text
+}
+
+/// Ranges as they are written in a file.
+pub(crate) fn ranges(ranges: &[ByteRange]) -> String {
+    let written = ranges
+        .iter()
+        .map(|range| format!("{}+{}", size(range.from), size(range.size_bytes)));
+    written.collect::<Vec<_>>().join(" ")
 }
 
 /// An argument as it is written in a line.

@@ -3,5 +3,5 @@
 mod pattern;
 mod region;
 
-pub use pattern::{classify, fill, pattern_byte};
+pub use pattern::{classify, classify_at, fill, pattern_byte};
 pub use region::{Region, RegionError};

@@ -42,9 +42,23 @@ pub fn fill(name: &str, offset: u64, bytes: &mut [u8]) {
     tail.copy_from_slice(&word(seed, behind).to_le_bytes()[..tail.len()]);
 }
 
+/// The eight bytes of a pattern from `offset` on, as a number.
+fn word_at(seed: u64, offset: u64) -> u64 {
+    let (index, shift) = (offset / WORD_BYTES, 8 * (offset % WORD_BYTES));
+    match shift {
+        0 => word(seed, index),
+        _ => word(seed, index) >> shift | word(seed, index + 1) << (64 - shift),
+    }
+}
+
 /// Says which pattern each stretch of `bytes` follows; the first byte is the byte at offset 0. Only the `names` given
 /// are tried, then memory that nobody wrote (`zero`); anything else is `unknown`.
 pub fn classify(bytes: &[u8], names: &[String]) -> Content {
+    classify_at(bytes, 0, names)
+}
+
+/// The same for bytes of which the first is the byte at `offset`. Stretches count from the first of them.
+pub fn classify_at(bytes: &[u8], offset: u64, names: &[String]) -> Content {
     let seeds: Vec<u64> = names.iter().map(|name| seed(name)).collect();
     let mut runs: Vec<Run> = Vec::new();
     let mut last: Option<usize> = None;
@@ -56,7 +70,9 @@ pub fn classify(bytes: &[u8], names: &[String]) -> Content {
     for (index, (bytes, len)) in (0_u64..).zip(whole.chain(rest)) {
         let (value, mask) = (u64::from_le_bytes(*bytes), u64::MAX >> (64 - 8 * len));
         let fits = |which: usize| {
-            let wanted = seeds.get(which).map_or(0, |seed| word(*seed, index));
+            let wanted = seeds
+                .get(which)
+                .map_or(0, |seed| word_at(*seed, offset + index * WORD_BYTES));
             which <= seeds.len() && wanted & mask == value
         };
         let found = last
@@ -115,6 +131,19 @@ mod tests {
         bytes[3] ^= 1;
         assert_eq!(classify(&bytes, &names(&["w1", "w2"])).0[0].pattern, "unknown");
         assert!(classify(&[], &names(&["w1"])).0.is_empty());
+    }
+
+    #[test]
+    fn a_part_of_a_pattern_is_known_from_where_it_begins() {
+        for offset in [0, 1, 7, 8, 13, 4096, 65_543] {
+            let mut bytes = vec![0; 29];
+            fill("w1", offset, &mut bytes);
+            assert!(
+                classify_at(&bytes, offset, &names(&["w0", "w1"])).is_all("w1"),
+                "from {offset}"
+            );
+            assert!(!classify_at(&bytes, offset + 1, &names(&["w1"])).is_all("w1"));
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ struct Open {
     write: bool,
     offset: u64,
     size: u64,
+    within: (u64, u64),
     moved: u64,
 }
 
@@ -29,6 +30,8 @@ struct Open {
 pub(crate) struct Owners {
     nodes: BTreeMap<String, Node>,
     open: BTreeMap<u64, Open>,
+    /// Which parts of a replica have landed, in order and apart from each other.
+    landed: BTreeMap<u64, Vec<(u64, u64)>>,
     log: Vec<OwnerSeen>,
 }
 
@@ -88,6 +91,7 @@ impl Owners {
             write: spec.write,
             offset,
             size: spec.size,
+            within: spec.within,
             moved: 0,
         };
         self.open.insert(spec.id, open);
@@ -143,10 +147,30 @@ impl Owners {
         Some(bytes)
     }
 
-    /// The replica of a write that has landed to its last byte.
-    pub(crate) fn written(&self, transfer: u64) -> Option<u64> {
+    /// The replica whose last missing byte a complete write has brought, alone or with others before it.
+    pub(crate) fn written(&mut self, transfer: u64) -> Option<u64> {
         let open = self.open.get(&transfer)?;
-        (open.write && open.moved == open.size).then_some(open.replica_id)
+        if !open.write || open.moved != open.size {
+            return None;
+        }
+        let (from, whole) = open.within;
+        let parts = self.landed.entry(open.replica_id).or_default();
+        parts.push((from, from + open.size));
+        parts.sort_unstable();
+        let mut joined: Vec<(u64, u64)> = Vec::new();
+        for (from, to) in parts.drain(..) {
+            match joined.last_mut().filter(|last| from <= last.1) {
+                Some(last) => last.1 = last.1.max(to),
+                None => joined.push((from, to)),
+            }
+        }
+        if joined == [(0, whole)] {
+            // What is written over it later must land anew.
+            self.landed.remove(&open.replica_id);
+            return Some(open.replica_id);
+        }
+        *parts = joined;
+        None
     }
 
     /// Ends a transfer. True if it is complete and the owner says so.

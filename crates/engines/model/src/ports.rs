@@ -240,7 +240,7 @@ impl Ports for ModelPorts {
     }
 
     fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
-        let written = self.owners.written(transfer);
+        let written = complete.then(|| self.owners.written(transfer)).flatten();
         let acknowledged = self.owners.close(transfer, complete, how);
         if let (true, Some(replica_id), Some(master)) = (acknowledged, written, &mut self.master) {
             master.write_landed(replica_id);

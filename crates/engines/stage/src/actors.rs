@@ -1,12 +1,13 @@
 //! Clients and nodes: alive, frozen or gone, with what they keep between operations.
 
+use crate::operations::Running;
 use crate::ports::Ports;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, PingRound, PutSession};
+use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, Remount};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A client or node.
 pub(crate) struct Actor {
@@ -19,12 +20,35 @@ pub(crate) struct Actor {
     pub(crate) memory: Option<u64>,
     /// The name of its segment: its own, with the number of the instance from the second on.
     pub(crate) home: String,
+    /// Its own segments, mounted or not.
     pub(crate) segments: Vec<Segment>,
+    /// Those of them that a remount brings back: what it unmounted, at once or with grace, is not among them. Mirrors
+    /// `client_service.cpp:mounted_segments_`.
+    pub(crate) mounted: BTreeSet<Uuid>,
     pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
-    pub(crate) get_sessions: BTreeMap<usize, GetSession>,
+    /// By the step that opened them; none of one that is over.
+    pub(crate) get_sessions: BTreeMap<usize, Option<GetSession>>,
     /// The latest attempt of each key: the step and the first replica id.
     pub(crate) attempts: BTreeMap<String, (usize, u64)>,
+}
+
+impl Actor {
+    fn mounted_segments(&self) -> Vec<Segment> {
+        let mounted = |segment: &&Segment| self.mounted.contains(&segment.id);
+        self.segments.iter().filter(mounted).cloned().collect()
+    }
+}
+
+/// What a client does by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chore {
+    /// It mounts its segment when it starts.
+    Mount,
+    /// A round of its heartbeat.
+    Ping,
+    /// It mounts its segments again because a ping said so.
+    Remount,
 }
 
 /// Where the segment of one instance of a node lies.
@@ -89,25 +113,43 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(actor) = self.actors.get_mut(name) {
             actor.config.local_endpoints = vec![endpoint];
             actor.segments = vec![segment.clone()];
+            actor.mounted = BTreeSet::from([segment.id]);
             actor.heartbeat = Some(Heartbeat::new(now));
         }
-        self.begin_background(name, Box::new(Mount::new(client_id, vec![segment])))?;
+        let mount = Mount::new(client_id, vec![segment]);
+        self.begin_background(name, Chore::Mount, Box::new(mount))?;
         self.settle()?;
         self.ping(name)
     }
 
     /// Begins a round of the heartbeat.
     pub(crate) fn ping(&mut self, name: &str) -> Staged<()> {
-        let now = self.clocks(name);
+        let Some(actor) = self.actors.get(name) else {
+            return Ok(());
+        };
+        let Some(heartbeat) = &actor.heartbeat else {
+            return Ok(());
+        };
+        let round = heartbeat.round(actor.config.client_id);
+        self.begin_background(name, Chore::Ping, Box::new(round))?;
+        self.settle()
+    }
+
+    /// A round of the heartbeat is over. The remount that it asks for runs beside the next pings.
+    pub(crate) fn ping_over(&mut self, id: u64, ping: &Running, outcome: &Outcome) -> Staged<()> {
+        let (name, now) = (ping.actor.as_str(), self.clocks(&ping.actor));
         let Some(actor) = self.actors.get_mut(name) else {
             return Ok(());
         };
         if let Some(heartbeat) = &mut actor.heartbeat {
-            heartbeat.beat(now);
+            heartbeat.rest(now, ping.machine.failed_pings());
         }
-        let round = PingRound::new(actor.config.client_id, actor.segments.clone());
-        self.begin_background(name, Box::new(round))?;
-        self.settle()
+        let is_remount = |running: &Running| running.actor == name && running.chore == Some(Chore::Remount);
+        if *outcome != Outcome::NeedRemount || self.running.values().any(is_remount) {
+            return Ok(());
+        }
+        let remount = Remount::new(actor.config.client_id, actor.mounted_segments());
+        self.go_on_in_background(id, name, Chore::Remount, Box::new(remount))
     }
 
     /// The actor is gone at once; nothing is cleaned up.
@@ -177,7 +219,13 @@ impl<P: Ports> Stage<'_, P> {
     /// The end of a client as asked for: its segments are unmounted.
     pub(crate) fn close_machine(&self, name: &str) -> Close {
         let actor = self.actors.get(name);
-        let segments = actor.map(|actor| actor.segments.iter().map(|segment| segment.id).collect());
+        let segments = actor.map(|actor| {
+            actor
+                .mounted_segments()
+                .iter()
+                .map(|segment| segment.id)
+                .collect()
+        });
         Close::new(
             actor.map_or_else(Uuid::default, |actor| actor.config.client_id),
             segments.unwrap_or_default(),

@@ -23,6 +23,7 @@ mod state;
 mod support;
 mod timers;
 mod transfers;
+mod waves;
 
 pub use ports::{Delivery, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
 pub use runner::run;

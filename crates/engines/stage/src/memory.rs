@@ -3,10 +3,10 @@
 use crate::ports::Ports;
 use crate::staging::Staging;
 use crate::state::{Stage, Staged};
-use moonquake_client::Move;
+use moonquake_client::{BufferPlace, ByteRange, Move};
 use moonquake_evidence::{Content, Kind, Observer, Op, Range, staging_of};
 use moonquake_scenario::{Do, What};
-use moonquake_witness::{Region, classify, fill};
+use moonquake_witness::{Region, classify, classify_at, fill};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -37,8 +37,8 @@ pub(crate) struct Access {
 pub(crate) struct Buffers {
     regions: BTreeMap<String, Region>,
     pub(crate) staging: Staging,
-    /// Where the objects of a batch lie in a named buffer that one was read into: first byte and length.
-    layouts: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Where the objects of a batch, or the ranges of one object, lie in a named buffer that they were read into.
+    layouts: BTreeMap<String, Vec<BufferPlace>>,
     pending: Vec<Access>,
     pending_bindings: Vec<(String, Range)>,
 }
@@ -80,10 +80,16 @@ impl Buffers {
 
     /// Fills the first `size` bytes with a pattern.
     pub(crate) fn fill(&mut self, key: &BufferKey, size: u64, pattern: &str) {
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-        fill(pattern, 0, &mut bytes);
+        let range = ByteRange { from: 0, size };
+        self.fill_at(key, BufferPlace { at: 0, range }, pattern);
+    }
+
+    /// Fills a place with the part of a pattern that belongs there.
+    pub(crate) fn fill_at(&mut self, key: &BufferKey, place: BufferPlace, pattern: &str) {
+        let mut bytes = vec![0; usize::try_from(place.range.size).unwrap_or(0)];
+        fill(pattern, place.range.from, &mut bytes);
         // A named buffer grows as it must, and a block was taken to hold exactly these bytes.
-        let _fits = self.write(key, 0, &bytes);
+        let _fits = self.write(key, place.at, &bytes);
     }
 
     /// The bytes of a named buffer, if it exists.
@@ -97,12 +103,24 @@ impl Buffers {
         self.regions.get(name).map(Region::size)
     }
 
-    /// Notes where the objects of a batch read lie; anything else leaves one object in the buffer.
+    /// Notes where the objects of a batch read, or ranges of one, lie; anything else leaves one object in the buffer.
     pub(crate) fn lay_out(&mut self, key: &BufferKey, wanted: &[Move]) {
         let BufferKey::Named(name) = key else { return };
         let places = wanted.iter().filter(|wanted| !wanted.write);
-        let places: Vec<(u64, u64)> = places.map(|wanted| (wanted.at, wanted.replica.size)).collect();
-        self.layouts.insert(name.clone(), places);
+        let place = |wanted: &Move| BufferPlace {
+            at: wanted.at,
+            range: ByteRange {
+                from: wanted.from,
+                size: wanted.size,
+            },
+        };
+        let places: Vec<BufferPlace> = places.map(place).collect();
+        let is_plain = |place: &BufferPlace| (place.at, place.range.from) == (0, 0);
+        if places.len() == 1 && places.iter().all(is_plain) {
+            self.layouts.remove(name);
+        } else {
+            self.layouts.insert(name.clone(), places);
+        }
     }
 
     /// An operation begins that uses the buffer for one object.
@@ -120,10 +138,10 @@ impl<P: Ports> Stage<'_, P> {
         classify(&bytes, &self.patterns)
     }
 
-    /// What one object in a buffer is: patterns count from its own first byte.
-    pub(crate) fn content_at(&mut self, key: &BufferKey, (at, size): (u64, u64)) -> Content {
-        let bytes = self.buffers.read(key, at, size);
-        classify(&bytes, &self.patterns)
+    /// What one object, or a range of one, in a buffer is: patterns count from the object's own first byte.
+    pub(crate) fn content_at(&mut self, key: &BufferKey, place: BufferPlace) -> Content {
+        let bytes = self.buffers.read(key, place.at, place.range.size);
+        classify_at(&bytes, place.range.from, &self.patterns)
     }
 
     /// What a named buffer or range holds now.

@@ -1,15 +1,19 @@
 //! Operations under way: the client's machines, driven step by step.
 
+use crate::actors::Chore;
 use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_client::{
-    Call, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutSession, RpcFailure, Want, memory_of,
+    BufferPlace, Call, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutSession, RpcFailure, Want,
+    memory_of,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
+use moonquake_protocol::ErrorCode;
 use moonquake_scenario::{Do, Verb};
+use std::collections::VecDeque;
 
 /// What a read has brought.
 enum Brought {
@@ -35,12 +39,16 @@ pub(crate) struct Running {
     pub(crate) actor: String,
     /// The step it belongs to; none for background work.
     pub(crate) op: Option<Op>,
+    /// What its client does by itself, if it belongs to no step.
+    pub(crate) chore: Option<Chore>,
     pub(crate) machine: Box<dyn Operation>,
     pub(crate) pending: Option<Pending>,
     /// The message it waits for, with its own clocks when that was sent.
     pub(crate) call: Option<(u64, Clocks)>,
     /// The transfers of a batch that it waits for, each with how it ended.
     pub(crate) wave: Vec<(Option<u64>, Option<Moved>)>,
+    /// Transfers of a sequence that are submitted once the one before is over.
+    pub(crate) queue: VecDeque<Move>,
     /// When the wait that it wanted is over.
     pub(crate) wakes_at: Option<Span>,
     /// Transfers that its limit gave up and that still run.
@@ -53,8 +61,29 @@ pub(crate) struct Running {
 
 impl<P: Ports> Stage<'_, P> {
     /// Begins background work of an actor.
-    pub(crate) fn begin_background(&mut self, actor: &str, machine: Box<dyn Operation>) -> Staged<()> {
-        self.begin(actor, None, machine, None, 0).map(|_| ())
+    pub(crate) fn begin_background(
+        &mut self,
+        actor: &str,
+        chore: Chore,
+        machine: Box<dyn Operation>,
+    ) -> Staged<()> {
+        let id = self.number();
+        self.go_on_in_background(id, actor, chore, machine)
+    }
+
+    /// Begins background work that takes the place of other work that is over, under its number.
+    pub(crate) fn go_on_in_background(
+        &mut self,
+        id: u64,
+        actor: &str,
+        chore: Chore,
+        machine: Box<dyn Operation>,
+    ) -> Staged<()> {
+        self.begin_as(id, actor, None, machine, None, 0);
+        if let Some(running) = self.running.get_mut(&id) {
+            running.chore = Some(chore);
+        }
+        Ok(())
     }
 
     /// Puts an operation on the stage; its first step is taken when the stage settles.
@@ -66,14 +95,30 @@ impl<P: Ports> Stage<'_, P> {
         buffer: Option<BufferKey>,
         size: u64,
     ) -> Staged<u64> {
-        let (id, order) = (self.number(), self.enqueue());
+        let id = self.number();
+        self.begin_as(id, actor, op, machine, buffer, size);
+        Ok(id)
+    }
+
+    fn begin_as(
+        &mut self,
+        id: u64,
+        actor: &str,
+        op: Option<Op>,
+        machine: Box<dyn Operation>,
+        buffer: Option<BufferKey>,
+        size: u64,
+    ) {
+        let order = self.enqueue();
         let running = Running {
             actor: actor.to_owned(),
             op,
+            chore: None,
             machine,
             pending: Some(Pending::Begin),
             call: None,
             wave: Vec::new(),
+            queue: VecDeque::new(),
             wakes_at: None,
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
@@ -82,7 +127,6 @@ impl<P: Ports> Stage<'_, P> {
             order,
         };
         self.running.insert(id, running);
-        Ok(id)
     }
 
     /// Whether an operation has something to do now.
@@ -130,6 +174,11 @@ impl<P: Ports> Stage<'_, P> {
                 self.tell(id, Happened::Moved(Err(MoveFailure::Closed)))
             }
             Want::Moves(wanted) => self.submit_all(id, &wanted),
+            Want::Sequence { moves, look_after } => self.begin_sequence(id, moves, look_after),
+            Want::Await(look_after) => {
+                self.look_after(id, look_after);
+                self.wave_over(id)
+            }
             Want::FenceThen(then) => {
                 let running = self.running.get_mut(&id);
                 for transfer in running
@@ -143,10 +192,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.want(id, *then)
             }
             Want::Wait(length) => {
-                let until = self.now + length;
-                if let Some(running) = self.running.get_mut(&id) {
-                    running.wakes_at = Some(until);
-                }
+                self.look_after(id, Some(length));
                 Ok(())
             }
             Want::Done(outcome) => self.finish(id, &outcome),
@@ -159,73 +205,6 @@ impl<P: Ports> Stage<'_, P> {
             running.wakes_at = None;
         }
         self.tell(id, Happened::Waited)
-    }
-
-    /// Submits the transfers of a batch before any of them moves.
-    fn submit_all(&mut self, id: u64, wanted: &[Move]) -> Staged<()> {
-        let mut wave = Vec::new();
-        let end = wanted.iter().map(|wanted| wanted.at + wanted.replica.size).max();
-        let staged = |running: &Running| matches!(running.buffer, BufferKey::Staging(_));
-        if self.running.get(&id).is_some_and(staged) {
-            // All of it at once: a block that must grow would move away from under the first of them.
-            self.take_staging(id, end.unwrap_or(0));
-        }
-        for wanted in wanted {
-            wave.push((self.submit(id, wanted)?, None));
-        }
-        let Some(running) = self.running.get_mut(&id) else {
-            return Ok(());
-        };
-        let (actor, buffer) = (running.actor.clone(), running.buffer.clone());
-        running.wave = wave;
-        let now = self.clocks(&actor);
-        self.buffers.lay_out(&buffer, wanted);
-        if let Some(running) = self.running.get_mut(&id) {
-            for (_, ended) in running.wave.iter_mut().filter(|(transfer, _)| transfer.is_none()) {
-                *ended = Some(Moved {
-                    result: Err(MoveFailure::Closed),
-                    at: now,
-                });
-            }
-        }
-        self.wave_over(id)
-    }
-
-    /// A transfer of an operation ended or was given up.
-    pub(crate) fn moved(&mut self, id: u64, transfer: u64, result: Result<(), MoveFailure>) -> Staged<()> {
-        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
-            return Ok(());
-        };
-        let at = self.clocks(&actor);
-        let Some(running) = self.running.get_mut(&id) else {
-            return Ok(());
-        };
-        match running
-            .wave
-            .iter_mut()
-            .find(|(other, _)| *other == Some(transfer))
-        {
-            None => self.tell(id, Happened::Moved(result)),
-            Some((_, ended)) => {
-                *ended = Some(Moved { result, at });
-                self.wave_over(id)
-            }
-        }
-    }
-
-    /// Tells an operation of its batch of transfers once the last one is over.
-    fn wave_over(&mut self, id: u64) -> Staged<()> {
-        let Some(running) = self.running.get_mut(&id) else {
-            return Ok(());
-        };
-        let ended: Option<Vec<Moved>> = running.wave.iter().map(|(_, ended)| *ended).collect();
-        match ended {
-            Some(all) => {
-                running.wave.clear();
-                self.tell(id, Happened::MovedAll(all))
-            }
-            None => Ok(()),
-        }
     }
 
     fn before_call(&mut self, id: u64, call: Call) -> Staged<()> {
@@ -296,6 +275,7 @@ impl<P: Ports> Stage<'_, P> {
         let opened = running.machine.opened();
         let granted = running.machine.granted().to_vec();
         let attempts = running.machine.attempts();
+        let mounted = running.machine.mounted();
         if let Some(task) = running.machine.task() {
             self.tasks.insert(step, task);
         }
@@ -312,8 +292,17 @@ impl<P: Ports> Stage<'_, P> {
         let Some(actor) = self.actors.get_mut(&actor) else {
             return;
         };
+        match mounted {
+            Some((segment, true)) => {
+                actor.mounted.insert(segment);
+            }
+            Some((segment, false)) => {
+                actor.mounted.remove(&segment);
+            }
+            None => {}
+        }
         if let Some(session) = opened {
-            actor.get_sessions.insert(step, session);
+            actor.get_sessions.insert(step, Some(session));
         }
         for (key, granted) in attempts {
             if let Some(first) = granted.first() {
@@ -330,19 +319,53 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
+    /// A get session of a client is over: the one of that step, or its latest.
+    pub(crate) fn end_session(&mut self, who: &str, step: Option<usize>) {
+        let Some(actor) = self.actors.get_mut(who) else {
+            return;
+        };
+        let session = match step {
+            Some(step) => actor.get_sessions.get_mut(&step),
+            None => actor.get_sessions.values_mut().next_back(),
+        };
+        if let Some(session) = session {
+            *session = None;
+        }
+    }
+
+    /// A read that finds the lease of its session over ends the session. Mirrors `real_client.cpp`, which erases it.
+    fn drop_session(&mut self, running: &Running, outcome: &Outcome) {
+        let action = running
+            .op
+            .and_then(|op| self.plan.steps.get(op.step as usize))
+            .and_then(|step| step.operation());
+        let Some(action) = action.filter(|action| action.verb == Verb::GetRead) else {
+            return;
+        };
+        if *outcome == Outcome::Error(ErrorCode::LeaseExpired) {
+            self.end_session(&running.actor, action.use_step);
+        }
+    }
+
     /// An operation has its result.
     pub(crate) fn finish(&mut self, id: u64, outcome: &Outcome) -> Staged<()> {
         let Some(running) = self.running.remove(&id) else {
             return Ok(());
         };
         let content = self.read_content(&running, outcome);
+        self.drop_session(&running, outcome);
         self.buffers.staging.give_back(id);
         let staged =
             matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.block(id).is_some();
         if staged && outcome.is_failure() {
             self.witness_staging(&running.actor);
         }
-        let Some(op) = running.op else { return Ok(()) };
+        let Some(op) = running.op else {
+            return match running.chore {
+                Some(Chore::Ping) => self.ping_over(id, &running, outcome),
+                _ => Ok(()),
+            };
+        };
         let content = match content {
             Brought::Nothing => None,
             Brought::One(content) => Some(content),
@@ -378,7 +401,7 @@ impl<P: Ports> Stage<'_, P> {
         self.ended(&running.actor, op, ended)
     }
 
-    /// What a read has brought: the bytes of the object, or those of each entry of a batch that went well.
+    /// What a read has brought: the bytes of the object, or those of each entry or range that went well.
     fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Brought {
         let action = running
             .op
@@ -386,12 +409,16 @@ impl<P: Ports> Stage<'_, P> {
         let Some((op, moonquake_scenario::What::Do(action))) = action else {
             return Brought::Nothing;
         };
+        let places = running.machine.places();
         match (action.verb, outcome) {
-            (Verb::Get | Verb::GetRead, Outcome::Ok) => {
-                Brought::One(self.content_of(&running.buffer, running.size))
+            (Verb::Get, Outcome::Batch(outcomes)) => {
+                let went_well = places.into_iter().zip(outcomes);
+                let went_well = went_well.filter(|(_, outcome)| **outcome == Outcome::Ok);
+                self.content_of_ranges(running, went_well.filter_map(|(place, _)| place))
             }
+            (Verb::GetRead, Outcome::Ok) => self.content_of_ranges(running, places.into_iter().flatten()),
+            (Verb::Get, Outcome::Ok) => Brought::One(self.content_of(&running.buffer, running.size)),
             (Verb::BatchGet, Outcome::Batch(outcomes)) => {
-                let places = running.machine.places();
                 let mut brought = Vec::new();
                 for ((key, place), outcome) in action.keys.iter().zip(places).zip(outcomes) {
                     if let (Some(place), Outcome::Ok) = (place, outcome) {
@@ -403,6 +430,14 @@ impl<P: Ports> Stage<'_, P> {
             }
             _ => Brought::Nothing,
         }
+    }
+
+    /// Ranges of one object, one behind the other.
+    fn content_of_ranges(&mut self, running: &Running, places: impl Iterator<Item = BufferPlace>) -> Brought {
+        let contents: Vec<Content> = places
+            .map(|place| self.content_at(&running.buffer, place))
+            .collect();
+        Content::joined(&contents).map_or(Brought::Nothing, Brought::One)
     }
 
     /// Every operation of an actor that is gone ends without a result.

@@ -56,6 +56,8 @@ pub struct TransferSpec {
     pub address: u64,
     /// The number of bytes.
     pub size: u64,
+    /// The first byte of the replica that moves, and how many bytes the replica has.
+    pub within: (u64, u64),
 }
 
 /// What the owner of a segment logged.

@@ -5,8 +5,8 @@ use crate::ports::Ports;
 use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{
-    BatchGet, BatchPut, ClientConfig, Get, GetStart, Operation, Put, PutKind, PutWrite, ReadSession,
-    RunTasks, Single,
+    BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, NoSession, Operation, Put,
+    PutKind, PutWrite, RangedGet, ReadSession, RunTasks, Single,
 };
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -17,13 +17,67 @@ pub(crate) struct Prepared {
     pub(crate) machine: Box<dyn Operation>,
     pub(crate) buffer: Option<BufferKey>,
     pub(crate) size: u64,
-    /// The buffer is filled with this pattern first.
-    pub(crate) fill: Option<String>,
+    /// The buffer is filled with this pattern first, there.
+    pub(crate) fill: Option<(String, Vec<BufferPlace>)>,
+}
+
+impl Prepared {
+    /// Without a buffer of its own.
+    fn plain(machine: impl Operation + 'static, size: u64) -> Prepared {
+        Prepared {
+            machine: Box::new(machine),
+            buffer: None,
+            size,
+            fill: None,
+        }
+    }
+
+    /// Into the buffer that the step names.
+    fn read(action: &Do, repetition: u32, machine: impl Operation + 'static) -> Prepared {
+        Prepared {
+            buffer: named(action.into.as_ref(), repetition),
+            ..Prepared::plain(machine, 0)
+        }
+    }
+
+    /// Out of the buffer that the step names, which holds the bytes of an object of that size, or ranges of it.
+    fn write(action: &Do, repetition: u32, machine: Box<dyn Operation>, size: u64) -> Prepared {
+        let mut ranges = ranges(action);
+        if ranges.is_empty() {
+            ranges.push(ByteRange { from: 0, size });
+        }
+        let mut at = 0;
+        let mut places = Vec::new();
+        for range in ranges {
+            places.push(BufferPlace { at, range });
+            at += range.size;
+        }
+        Prepared {
+            machine,
+            buffer: named(action.from.as_ref(), repetition),
+            size: at,
+            fill: action
+                .written_pattern()
+                .map(|pattern| (pattern.to_owned(), places)),
+        }
+    }
+}
+
+fn named(name: Option<&String>, repetition: u32) -> Option<BufferKey> {
+    name.map(|name| BufferKey::Named(Do::repeated(name, repetition)))
+}
+
+fn ranges(action: &Do) -> Vec<ByteRange> {
+    let range = |range: &moonquake_scenario::ByteRange| ByteRange {
+        from: range.from,
+        size: range.size_bytes,
+    };
+    action.ranges.iter().map(range).collect()
 }
 
 impl<P: Ports> Stage<'_, P> {
     /// Makes the machine of a step, or says why it cannot begin.
-    pub(crate) fn prepare(&mut self, action: &Do, who: &str, repetition: u32) -> Result<Prepared, String> {
+    pub(crate) fn prepare(&self, action: &Do, who: &str, repetition: u32) -> Result<Prepared, String> {
         let key = action
             .key
             .as_deref()
@@ -42,57 +96,45 @@ impl<P: Ports> Stage<'_, P> {
             actors: &self.actors,
             tasks: &self.tasks,
         };
-        let named = |name: &Option<String>| {
-            name.as_deref()
-                .map(|name| BufferKey::Named(Do::repeated(name, repetition)))
-        };
-        let write = |machine: Box<dyn Operation>, size| Prepared {
-            machine,
-            buffer: named(&action.from),
-            size,
-            fill: action.written_pattern().map(str::to_owned),
-        };
-        let read = |machine: Box<dyn Operation>| Prepared {
-            machine,
-            buffer: named(&action.into),
-            size: 0,
-            fill: None,
-        };
-        let plain = |machine: Box<dyn Operation>, size| Prepared {
-            machine,
-            buffer: None,
-            size,
-            fill: None,
-        };
         let size = action.size_bytes.unwrap_or(0);
         Ok(match action.verb {
             Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert => {
-                write(whole_write(action, config, &cast, (key, keys)), size)
+                let machine = whole_write(action, config, &cast, (key, keys));
+                Prepared::write(action, repetition, machine, size)
             }
-            Verb::Get => read(Box::new(Get::new(config, key))),
+            Verb::Get if action.ranges.is_empty() => {
+                Prepared::read(action, repetition, Get::new(config, key))
+            }
+            Verb::Get => {
+                let machine = RangedGet::new(config, key, ranges(action));
+                Prepared::read(action, repetition, machine)
+            }
             Verb::BatchGet => {
                 let wish = action.args.get("prefer_alloc_in_same_node");
                 let same_node = wish == Some(&ArgValue::Bool(true));
-                read(Box::new(BatchGet::new(config, keys, same_node)))
+                Prepared::read(action, repetition, BatchGet::new(config, keys, same_node))
             }
-            Verb::GetStart => plain(Box::new(GetStart::new(config, key)), 0),
-            Verb::GetRead => {
-                let session = kept(&actor.get_sessions, action.use_step);
-                let session = session.ok_or("the session was never opened")?;
-                read(Box::new(ReadSession::new(config, session)))
-            }
+            Verb::GetStart => Prepared::plain(GetStart::new(config, key), 0),
+            Verb::GetRead => match kept(&actor.get_sessions, action.use_step).flatten() {
+                Some(session) => {
+                    let machine = ReadSession::new(config, session, ranges(action));
+                    Prepared::read(action, repetition, machine)
+                }
+                None => Prepared::plain(NoSession, 0),
+            },
             Verb::PutWrite => {
                 let session = kept(&actor.put_sessions, action.use_step);
                 let session = session.ok_or("nothing was handed out that could be written")?;
                 let size = session.size_bytes;
-                write(Box::new(PutWrite::new(config, session)), size)
+                let machine = PutWrite::new(config, session, ranges(action));
+                Prepared::write(action, repetition, Box::new(machine), size)
             }
-            Verb::RunTasks => plain(Box::new(RunTasks::new(config)), 0),
-            Verb::Close => plain(Box::new(self.close_machine(who)), 0),
+            Verb::RunTasks => Prepared::plain(RunTasks::new(config), 0),
+            Verb::Close => Prepared::plain(self.close_machine(who), 0),
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));
                 let request = Words::of(action, actor, cast, (key, keys)).request()?;
-                plain(Box::new(Single::new(request, fences)), size)
+                Prepared::plain(Single::new(request, fences), size)
             }
         })
     }
@@ -146,7 +188,10 @@ fn whole_write(
     };
     let replicate = replicate(action, cast);
     match action.verb {
-        Verb::Put | Verb::Upsert => Box::new(Put::new(config, kind, key, size, replicate)),
+        Verb::Put | Verb::Upsert => {
+            let put = Put::new(config, kind, key, size, replicate);
+            Box::new(put.zero_copy(action.from.is_some()))
+        }
         _ => Box::new(BatchPut::new(config, kind, keys, size, replicate)),
     }
 }

@@ -310,6 +310,7 @@ impl<P: Ports> Stage<'_, P> {
             return self.play_fill(action, &who, op).map(|()| None);
         }
         if action.verb == Verb::GetEnd {
+            self.end_session(&who, action.use_step);
             return self.ended(&who, op, ended("ok", None)).map(|()| None);
         }
         match self.prepare(action, &who, repetition) {
@@ -325,12 +326,14 @@ impl<P: Ports> Stage<'_, P> {
                 if let Some(buffer) = &prepared.buffer {
                     self.buffers.lay_plain(buffer);
                 }
-                if let Some(pattern) = prepared.fill {
+                if let Some((pattern, places)) = prepared.fill {
                     let buffer = prepared.buffer.unwrap_or(BufferKey::Staging(id));
                     if matches!(buffer, BufferKey::Staging(_)) {
                         self.take_staging(id, prepared.size);
                     }
-                    self.buffers.fill(&buffer, prepared.size, &pattern);
+                    for place in places {
+                        self.buffers.fill_at(&buffer, place, &pattern);
+                    }
                 }
                 Ok(Some(id))
             }

@@ -9,10 +9,10 @@ use moonquake_client::ClientConfig;
 use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Baseline, Kind, Log, Observer};
 use moonquake_protocol::Uuid;
-use moonquake_scenario::{Plan, RunOptions, Timeouts};
+use moonquake_scenario::{Plan, RunOptions, Timeouts, World};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the wall clock of every actor shows at the start, in nanoseconds: 2026-01-01 00:00:00 UTC.
 pub const REALTIME_START: u64 = 1_767_225_600_000_000_000;
@@ -41,8 +41,9 @@ fn client_rules(options: &RunOptions) -> Rules {
     rules
 }
 
-fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
+fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
+    config.slice_bytes = plan.world.slice_bytes;
     config.rules = client_rules(options);
     config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
@@ -54,6 +55,7 @@ fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
         memory,
         home: name.to_owned(),
         segments: Vec::new(),
+        mounted: BTreeSet::new(),
         heartbeat: None,
         put_sessions: BTreeMap::new(),
         get_sessions: BTreeMap::new(),
@@ -65,10 +67,10 @@ fn actor(options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
 pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports: P) -> Stage<'a, P> {
     let mut actors = BTreeMap::new();
     for (name, size) in &plan.world.segments {
-        actors.insert(name.clone(), actor(options, name, Some(*size)));
+        actors.insert(name.clone(), actor(plan, options, name, Some(*size)));
     }
     for name in &plan.world.clients {
-        actors.insert(name.clone(), actor(options, name, None));
+        actors.insert(name.clone(), actor(plan, options, name, None));
     }
     Stage {
         plan,
@@ -134,6 +136,11 @@ pub(crate) fn baseline<P: Ports>(stage: &Stage<'_, P>, engine: &str) -> Baseline
     baseline
         .configuration
         .insert("chunk".to_owned(), format!("{} B", plan.world.chunk_bytes));
+    if plan.world.slice_bytes != World::SLICE_BYTES {
+        baseline
+            .configuration
+            .insert("slice".to_owned(), format!("{} B", plan.world.slice_bytes));
+    }
     for (flag, value) in &plan.world.flags {
         baseline
             .configuration

@@ -1,5 +1,6 @@
 //! Time that runs from timer to timer, and everything that can happen at one instant.
 
+use crate::actors::Chore;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_client::MoveFailure;
@@ -129,10 +130,10 @@ impl<P: Ports> Stage<'_, P> {
             let progress = self.until(DeadlineId::Progress, actor, progress, timeouts.progress);
             let limit = self.until(DeadlineId::Transfer, actor, limit, timeouts.transfer);
             let part = moving.then_some((transfer.next_at, Due::Movement));
-            let progress = acts.then_some((progress, Due::Progress(transfer.id)));
+            let progress = (acts && transfer.on_lane).then_some((progress, Due::Progress(transfer.id)));
             let limit = transfer
                 .waiter
-                .filter(|_| acts)
+                .filter(|_| acts && transfer.limited)
                 .map(|running| (limit, Due::Limit(running, transfer.id)));
             part.into_iter().chain(progress).chain(limit)
         })
@@ -144,11 +145,10 @@ impl<P: Ports> Stage<'_, P> {
             .filter(|(_, actor)| actor.alive && !actor.frozen)
             .filter_map(|(name, actor)| {
                 let heartbeat = actor.heartbeat.as_ref()?;
-                // The heartbeat thread waits for its answer before it sleeps again.
-                let busy = self
-                    .running
-                    .values()
-                    .any(|running| running.op.is_none() && running.actor == *name);
+                // The heartbeat thread waits for its answer before it sleeps again; a remount has a thread of its own.
+                let busy = self.running.values().any(|running| {
+                    running.actor == *name && matches!(running.chore, Some(Chore::Mount | Chore::Ping))
+                });
                 let wait = heartbeat.until(&self.rules, self.clocks(name));
                 (!busy).then(|| (self.now + wait, Due::Ping(name.clone())))
             })

@@ -3,9 +3,9 @@
 use crate::memory::BufferKey;
 use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
-use moonquake_client::{Move, MoveFailure, Near};
+use moonquake_client::{LANES, Move, MoveFailure, Near};
 use moonquake_clock::{Clocks, Span};
-use moonquake_evidence::{Block, Op};
+use moonquake_evidence::{Block, Op, Range};
 use moonquake_faults::PhaseId;
 
 /// A transfer.
@@ -20,6 +20,8 @@ pub(crate) struct Transfer {
     pub(crate) write: bool,
     pub(crate) replica_id: u64,
     pub(crate) address: u64,
+    /// The first byte of the replica that moves, and how many bytes the replica has.
+    pub(crate) within: (u64, u64),
     /// Offset of the range in the owner's segment.
     pub(crate) offset: u64,
     pub(crate) size: u64,
@@ -30,6 +32,10 @@ pub(crate) struct Transfer {
     pub(crate) buffer_at: u64,
     /// Whether it is a copy within one process, which passes no network and keeps no limit.
     pub(crate) local: bool,
+    /// Whether its client gives it up after the limit.
+    pub(crate) limited: bool,
+    /// Whether it has a connection to the owner, or is the next to get one that another transfer leaves.
+    pub(crate) on_lane: bool,
     pub(crate) part: PhaseId,
     pub(crate) done: PhaseId,
     pub(crate) opened: bool,
@@ -69,56 +75,37 @@ impl<P: Ports> Stage<'_, P> {
         let Some(range) = self.range_of(&wanted.replica) else {
             return Ok(None);
         };
-        let Some(operation) = self.running.get(&running) else {
+        let Some(buffer) = self.near_side(running, wanted) else {
             return Ok(None);
         };
-        let (actor, op, buffer, rate) = (
-            operation.actor.clone(),
-            operation.op,
-            operation.buffer.clone(),
-            // A rate is one of a link.
-            operation.rate.filter(|_| !wanted.local),
-        );
-        let buffer = match &wanted.near {
-            Near::Buffer => buffer,
-            Near::Own(source) => match self.range_of(source) {
-                Some(source) => BufferKey::Own(source),
-                None => return Ok(None),
-            },
+        let block = self.make_room(running, wanted, &buffer);
+        let Some(operation) = self.running.get_mut(&running) else {
+            return Ok(None);
         };
-        let block = match buffer {
-            BufferKey::Named(ref name) => {
-                let (from, to) = (wanted.at, wanted.at + range.size);
-                self.buffers.grow(name, to);
-                self.note_reuse(&actor, op, name, (from, to));
-                None
-            }
-            BufferKey::Own(_) => None,
-            BufferKey::Staging(operation) => {
-                self.take_staging(operation, wanted.at + range.size);
-                self.buffers.staging.block(operation).map(|block| Block {
-                    from: block.from.saturating_add(wanted.at),
-                    to: block.from.saturating_add(wanted.at + range.size),
-                })
-            }
-        };
+        let (actor, op) = (operation.actor.clone(), operation.op);
+        // A rate is one of a link.
+        let rate = operation.rate.filter(|_| !wanted.local);
+        if !wanted.write {
+            operation.size = wanted.at + wanted.size;
+        }
         let now = self.clocks(&actor);
         let (id, order) = (self.number(), self.enqueue());
         let mut transfer = Transfer {
             id,
-            actor,
             op,
             waiter: Some(running),
-            owner: range.segment,
             write: wanted.write,
             replica_id: wanted.replica_id,
-            address: wanted.replica.buffer_address,
-            offset: range.offset,
-            size: range.size,
+            address: wanted.replica.buffer_address.saturating_add(wanted.from),
+            within: (wanted.from, range.size),
+            offset: range.offset + wanted.from,
+            size: wanted.size,
             buffer,
             block,
             buffer_at: wanted.at,
             local: wanted.local,
+            limited: wanted.limited,
+            on_lane: wanted.local || self.has_free_lane(&actor, &range.segment),
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -129,15 +116,87 @@ impl<P: Ports> Stage<'_, P> {
             submitted_at: now,
             progress_at: now,
             order,
+            actor,
+            owner: range.segment,
         };
-        if let Some(rate) = rate {
-            transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
-        }
-        if let Some(operation) = self.running.get_mut(&running).filter(|_| !wanted.write) {
-            operation.size = wanted.at + transfer.size;
-        }
+        self.pace(&mut transfer);
         self.transfers.insert(id, transfer);
         Ok(Some(id))
+    }
+
+    /// When the next part of a transfer can move.
+    fn pace(&self, transfer: &mut Transfer) {
+        if let Some(rate) = transfer.rate {
+            transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
+        }
+    }
+
+    /// The client's side of a transfer.
+    fn near_side(&self, running: u64, wanted: &Move) -> Option<BufferKey> {
+        match &wanted.near {
+            Near::Buffer => Some(self.running.get(&running)?.buffer.clone()),
+            Near::Own(source) => self.range_of(source).map(|source| {
+                BufferKey::Own(Range {
+                    offset: source.offset + wanted.from,
+                    size: wanted.size,
+                    ..source
+                })
+            }),
+        }
+    }
+
+    /// Makes room for a transfer on the client's side; says where in staging memory that is.
+    fn make_room(&mut self, running: u64, wanted: &Move, buffer: &BufferKey) -> Option<Block> {
+        let (from, to) = (wanted.at, wanted.at + wanted.size);
+        match buffer {
+            BufferKey::Named(name) => {
+                self.buffers.grow(name, to);
+                let (actor, op) = self
+                    .running
+                    .get(&running)
+                    .map(|operation| (operation.actor.clone(), operation.op))?;
+                self.note_reuse(&actor, op, name, (from, to));
+                None
+            }
+            BufferKey::Own(_) => None,
+            BufferKey::Staging(operation) => {
+                self.take_staging(*operation, to);
+                self.buffers.staging.block(*operation).map(|block| Block {
+                    from: block.from.saturating_add(from),
+                    to: block.from.saturating_add(to),
+                })
+            }
+        }
+    }
+
+    /// Whether one more transfer between a client and the owner of a segment can move beside the others.
+    fn has_free_lane(&self, actor: &str, owner: &str) -> bool {
+        let on_lane = |transfer: &&Transfer| {
+            transfer.on_lane && !transfer.local && transfer.actor == actor && transfer.owner == owner
+        };
+        self.transfers.values().filter(on_lane).count() < LANES
+    }
+
+    /// A transfer is gone; the one that has waited longest gets its connection.
+    fn leave_lane(&mut self, actor: &str, owner: &str) {
+        let now = self.clocks(actor);
+        let waits =
+            |transfer: &&Transfer| !transfer.on_lane && transfer.actor == actor && transfer.owner == owner;
+        let Some(id) = self.transfers.values().find(waits).map(|transfer| transfer.id) else {
+            return;
+        };
+        if !self.has_free_lane(actor, owner) {
+            return;
+        }
+        let order = self.enqueue();
+        if let Some(mut transfer) = self.transfers.remove(&id) {
+            transfer.on_lane = true;
+            transfer.progress_at = now;
+            transfer.next_at = self.now;
+            transfer.order = order;
+            self.pace(&mut transfer);
+            self.transfers.insert(id, transfer);
+        }
     }
 
     /// Whether bytes of a transfer can move now.
@@ -152,7 +211,7 @@ impl<P: Ports> Stage<'_, P> {
         let owner = self.places.iter().find(|place| place.segment == transfer.owner);
         // The memory of an instance that is gone does not stand still: it refuses.
         let owner_frozen = self.is_there(&transfer.owner) && owner.is_some_and(|place| frozen(&place.node));
-        !transfer.held && !owner_frozen && !frozen(&transfer.actor)
+        transfer.on_lane && !transfer.held && !owner_frozen && !frozen(&transfer.actor)
     }
 
     /// Whether the instance of a node that has this segment lives.
@@ -220,6 +279,7 @@ impl<P: Ports> Stage<'_, P> {
             replica_id: transfer.replica_id,
             address: transfer.address,
             size: transfer.size,
+            within: transfer.within,
         };
         let accepted = self.ports.open_transfer(&spec)?;
         self.log_owners()?;
@@ -297,8 +357,9 @@ impl<P: Ports> Stage<'_, P> {
     /// The transfer is over for its client. Says which operation waited for it.
     fn retire(&mut self, id: u64) -> Option<u64> {
         let transfer = self.transfers.remove(&id)?;
-        let waiter = transfer.waiter;
+        let (waiter, actor, owner) = (transfer.waiter, transfer.actor.clone(), transfer.owner.clone());
         self.past_transfers.insert(id, transfer);
+        self.leave_lane(&actor, &owner);
         waiter
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The lease is the one that the read's own query was told, or the session that it reads with, counted from the moment
 //! the query was sent, on the timeline's own time. It is over at its last instant. In a batch each key is a read by
-//! itself, which ended when the last of its bytes had landed.
+//! itself, which ended when the last of its bytes had landed. So are the ranges of one get, which has as many results; it
+//! may renew its lease on the way.
 
 use super::Judged;
 use crate::lease::{self, Told};
@@ -21,6 +22,10 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         }
         let Some(ended) = view.ended(op) else { continue };
         if !outcome::is_success(ended.outcome) {
+            continue;
+        }
+        if view.verb(op) == Some(Verb::Get) && !ended.entries.is_empty() {
+            ranges(view, op, ended.entries, &mut reads, &mut failures);
             continue;
         }
         // A session that was queried anew rests on its latest lease.
@@ -52,6 +57,40 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         "successful read| with a lease",
         "no read with a lease succeeded",
     )
+}
+
+/// The ranges of one get: what moved for one that is reported as read ended within the latest lease that the reader was
+/// told by then. Ranges that failed before anything moved have no transfer, and the others have theirs in order.
+fn ranges(
+    view: &View<'_>,
+    op: Op,
+    results: &[String],
+    reads: &mut Vec<Pos>,
+    failures: &mut Vec<(String, Vec<Pos>)>,
+) {
+    if !results.iter().any(|result| result == "ok") {
+        return;
+    }
+    let told = lease::told_to(view, op);
+    let landed = view
+        .transfers_of(op)
+        .filter_map(|(_, transfer)| transfer.complete_at(view.end()));
+    for landed in landed {
+        let Some(told) = told.iter().rfind(|told| told.told < landed) else {
+            continue;
+        };
+        reads.push(landed);
+        let is_told_so = results.iter().any(|result| result == "LEASE_EXPIRED");
+        if view.at(landed) >= told.until && !is_told_so {
+            let text = format!(
+                "{} reported ranges as read, one of which was complete at {} and its lease was over at {}",
+                view.op_name(op),
+                view.at(landed),
+                told.until
+            );
+            failures.push((text, vec![told.sent, told.told, landed]));
+        }
+    }
 }
 
 /// The keys of a batch that were reported as success: each is a read that ended when its own bytes had landed.

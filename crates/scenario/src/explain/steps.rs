@@ -2,7 +2,7 @@
 
 use super::instants::relative;
 use super::layout::list;
-use crate::words::{argument, size};
+use crate::words::{argument, ranges, size};
 use crate::{Action, AwaitFor, Check, CheckKind, Do, Plan, Step, Verb, What};
 use moonquake_clock::Span;
 
@@ -77,6 +77,9 @@ fn operation(plan: &Plan, action: &Do) -> String {
     let mut details: Vec<String> = Vec::new();
     if let Some(bytes) = action.size_bytes {
         details.push(size(bytes));
+    }
+    if !action.ranges.is_empty() {
+        details.push(format!("only the bytes {}", ranges(&action.ranges)));
     }
     if action.verb != Verb::Fill {
         details.extend(action.pattern.iter().map(|pattern| format!("pattern {pattern}")));

@@ -5,10 +5,10 @@ use super::names::{Kind, MOST};
 use super::problems::{Problems, did_you_mean, shown};
 use super::steps::Reader;
 use super::tree::{Value, boolean, text, texts, whole};
-use super::values::{name_value, size};
+use super::values::{name_value, parse_size, size};
 use super::verbs::{ArgKind, keys};
 use crate::error::ProblemKind;
-use crate::{ArgValue, Do, Verb};
+use crate::{ArgValue, ByteRange, Do, Verb};
 use moonquake_protocol::Rpc;
 use std::collections::BTreeMap;
 
@@ -59,6 +59,7 @@ pub(super) fn read(reader: &Reader<'_, '_>, problems: &mut Problems) -> Option<D
                 .collect()
         }),
         into: get("into").and_then(|value| buffer(value, problems)),
+        ranges: get("ranges").map_or_else(Vec::new, |value| byte_ranges(value, problems)),
         payload: get("payload").and_then(|value| reader.payload(value, problems)),
         use_step: use_step(reader, verb, get("use"), problems),
         count: get("count")
@@ -88,6 +89,7 @@ fn example(key: &str) -> &'static str {
         "from" => "`from = \"src\"`",
         "into" => "`into = \"b1\"`",
         "bind" => "`bind = \"a1\"`",
+        "ranges" => "`ranges = [\"0B+64KiB\", \"1MiB+64KiB\"]`",
         "count" => "`count = 3`",
         "regex" => "`regex = \"^k\"`",
         "use" => "`use = \"s1\"`",
@@ -185,6 +187,45 @@ fn batch_keys(reader: &Reader<'_, '_>, value: Value<'_>, problems: &mut Problems
         "name fewer keys",
     );
     Vec::new()
+}
+
+/// Ranges of an object: where each begins and how long it is.
+fn byte_ranges(value: Value<'_>, problems: &mut Problems) -> Vec<ByteRange> {
+    let found = texts(value, example("ranges"), problems);
+    if found.is_empty() && value.get_ref().is_array() {
+        problems.add(
+            ProblemKind::Step,
+            "no range is named",
+            value.span(),
+            "an empty list",
+            "leave `ranges` out for the whole object",
+        );
+    }
+    let mut ranges = Vec::new();
+    for (text, span) in found {
+        match byte_range(text) {
+            Ok(range) => ranges.push(range),
+            Err(help) => problems.add(
+                ProblemKind::Value,
+                format!("`{}` is no range of bytes", shown(text)),
+                span,
+                "write where it begins, `+` and how long it is",
+                help,
+            ),
+        }
+    }
+    ranges
+}
+
+/// Bytes from `1MiB+64KiB`, or what is wrong with it.
+fn byte_range(found: &str) -> Result<ByteRange, String> {
+    let (from, size) = found
+        .split_once('+')
+        .ok_or_else(|| "such as `1MiB+64KiB` for 64 KiB behind the first MiB".to_owned())?;
+    Ok(ByteRange {
+        from: parse_size(from.strip_suffix(' ').unwrap_or(from))?,
+        size_bytes: parse_size(size.strip_prefix(' ').unwrap_or(size))?,
+    })
 }
 
 /// The calls beside PutStart whose answer hands out memory that a `put_write` can write.

@@ -43,16 +43,13 @@ impl Reader<'_, '_> {
                 }
             },
         };
+        let entries = self.entries(what);
         let mut allowed = Vec::new();
         for (found, span) in texts(value, "`expect = \"ok\"`", problems) {
             if problems.is_full() {
                 break;
             }
-            let keys = match what {
-                Some(What::Do(action)) => action.keys.len(),
-                _ => 0,
-            };
-            match verb.map(|verb| wrong_results(found, verb, keys)) {
+            match verb.map(|verb| wrong_results(found, verb, entries)) {
                 Some(Some((message, help))) => {
                     problems.add(ProblemKind::Step, message, span, "cannot be returned", help);
                 }
@@ -72,19 +69,38 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Why a verb cannot return this, be it one result or those of a batch entry by entry, and the mend.
-fn wrong_results(found: &str, verb: Verb, keys: usize) -> Option<(String, String)> {
-    let is_one = !found.contains([',', ' ']);
-    if is_one || !verb.answers_each() {
-        return wrong_result(found, verb);
+impl Reader<'_, '_> {
+    /// How many results the step has, if it has one for each of something; 0 if that many is not known here.
+    fn entries(&self, what: Option<&What>) -> Option<usize> {
+        match what? {
+            What::Do(action) => action.entries(),
+            What::Await {
+                until: AwaitFor::Step(step),
+                ..
+            } => {
+                let brief = &self.names.steps[*step];
+                let ranged = brief.verb == Some(Verb::Get) && brief.table.has("ranges");
+                (ranged || brief.verb.is_some_and(Verb::answers_each)).then_some(0)
+            }
+            _ => None,
+        }
     }
+}
+
+/// Why a verb cannot return this, be it one result or those of a batch entry by entry, and the mend.
+fn wrong_results(found: &str, verb: Verb, wanted: Option<usize>) -> Option<(String, String)> {
+    let is_one = !found.contains([',', ' ']);
+    let Some(wanted) = wanted.filter(|_| !is_one) else {
+        return wrong_result(found, verb);
+    };
     let Some(entries) = entry_results(found) else {
         let message = format!("`{}` is no list of results", shown(found));
         return Some((message, "write `ok x3, OBJECT_NOT_FOUND`".to_owned()));
     };
-    if keys != 0 && entries.len() != keys {
-        let message = format!("{} results for {keys} keys", entries.len());
-        return Some((message, "give one for each key, or one word for all".to_owned()));
+    if wanted != 0 && entries.len() != wanted {
+        let what = if verb == Verb::Get { "range" } else { "key" };
+        let message = format!("{} results for {wanted} {what}s", entries.len());
+        return Some((message, format!("give one for each {what}, or one word for all")));
     }
     entries.into_iter().find_map(|entry| wrong_result(entry, verb))
 }

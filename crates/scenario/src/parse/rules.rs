@@ -6,7 +6,7 @@ use super::tree::Table;
 use crate::error::ProblemKind;
 use crate::forecast::{Conflict, Forecast, When, forecast, strikes_from};
 use crate::instant::offset_ns;
-use crate::{Action, Plan, Step, Trigger, Verb, What, reach, words};
+use crate::{Action, ByteRange, Do, Plan, Step, Trigger, Verb, What, reach, words};
 use moonquake_clock::Span;
 use moonquake_faults::{Moment, PhaseId};
 use std::ops::Range;
@@ -28,6 +28,22 @@ pub(super) fn check(plan: &Plan, fault: &Table<'_>, names: &Names<'_>, problems:
     rules.order(&times, problems);
     if times.conflicts.is_empty() {
         rules.both_sides(&times, problems);
+    }
+}
+
+/// The bytes that an operation says it moves.
+fn payload(action: &Do) -> Option<u64> {
+    let add = |sum: u64, range: &ByteRange| sum.saturating_add(range.size_bytes);
+    let ranged = (!action.ranges.is_empty()).then(|| action.ranges.iter().fold(0, add));
+    action.size_bytes.or(ranged)
+}
+
+/// Where it says so.
+fn payload_key(action: &Do) -> &'static str {
+    if action.size_bytes.is_some() {
+        "size"
+    } else {
+        "ranges"
     }
 }
 
@@ -104,15 +120,14 @@ impl Rules<'_, '_> {
             );
         }
         for step in &self.plan.steps {
-            let bytes = step.operation().and_then(|action| action.size_bytes).unwrap_or(0);
-            let moves = step
-                .operation()
-                .is_some_and(|action| action.written_pattern().is_some());
+            let Some(action) = step.operation() else { continue };
+            let moves = action.written_pattern().is_some() || !action.ranges.is_empty();
+            let bytes = payload(action).unwrap_or(0);
             if moves && bytes > MOST_PAYLOAD_BYTES {
                 problems.add(
                     ProblemKind::Step,
                     format!("a payload of {}", words::size(bytes)),
-                    self.names.steps[step.index].table.value_span("size"),
+                    self.names.steps[step.index].table.value_span(payload_key(action)),
                     format!("at most {}", words::size(MOST_PAYLOAD_BYTES)),
                     "scale segments and objects down together; the store behaves the same",
                 );
@@ -206,9 +221,8 @@ impl Rules<'_, '_> {
     }
 
     fn parts(&self, step: &Step, problems: &mut Problems) {
-        let Some(bytes) = step.operation().and_then(|action| action.size_bytes) else {
-            return;
-        };
+        let Some(action) = step.operation() else { return };
+        let Some(bytes) = payload(action) else { return };
         let parts = bytes.div_ceil(self.plan.world.chunk_bytes);
         if parts > u64::from(MOST) {
             problems.add(
@@ -218,7 +232,7 @@ impl Rules<'_, '_> {
                     words::size(bytes),
                     words::size(self.plan.world.chunk_bytes)
                 ),
-                self.names.steps[step.index].table.value_span("size"),
+                self.names.steps[step.index].table.value_span(payload_key(action)),
                 format!("at most {MOST} parts"),
                 "make it smaller, or set a larger `chunk` in [world]",
             );

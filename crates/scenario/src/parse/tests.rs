@@ -2,7 +2,7 @@
 
 use super::from_str;
 use super::verbs::{ArgKind, keys};
-use crate::{Action, ArgValue, Base, Length, Moment, Plan, Term, Timeouts, Trigger, Verb, What};
+use crate::{Action, ArgValue, Base, ByteRange, Length, Moment, Plan, Term, Timeouts, Trigger, Verb, What};
 use moonquake_clock::{Domain, Span};
 use moonquake_faults::{ActionKind, DIMENSIONS, PHASES, TriggerKind};
 use moonquake_protocol::{ErrorCode, Rpc};
@@ -148,8 +148,28 @@ fn value_of(key: &str) -> &'static str {
         "bind" => "[\"c1\", \"c2\"]",
         "pattern" | "payload" => "\"w1\"",
         "count" => "3",
+        "ranges" => "[\"0B+64KiB\", \"1MiB + 1KiB\"]",
         _ => "\"k\"",
     }
+}
+
+#[test]
+fn ranges_are_where_they_begin_and_how_long_they_are() {
+    let read = plan(
+        KILL,
+        &format!(
+            "{PUT}{{ who = \"r1\", do = \"get\", key = \"k\", ranges = [\"1MiB+64KiB\", \"0B + 3B\"], expect = \"ok, INVALID_PARAMS\" }},\n"
+        ),
+    );
+    let action = read.steps[1].operation().expect("an operation");
+    let range = |from, size_bytes| ByteRange { from, size_bytes };
+    assert_eq!(action.ranges, [range(1 << 20, 64 << 10), range(0, 3)]);
+    assert_eq!(action.entries(), Some(2));
+    assert!(
+        read.steps[1].text.ends_with("ranges 1MiB+64KiB 0B+3B"),
+        "{}",
+        read.steps[1].text
+    );
 }
 
 /// Every verb with every key that it has, and without each key that it needs.

@@ -64,7 +64,7 @@ pub(super) fn keys(verb: Verb) -> Keys {
         Verb::BatchPut | Verb::BatchUpsert => {
             (&["keys", "size"], &["pattern", "from", "bind"], with_config())
         }
-        Verb::Get => (&["key"], &["into", "payload"], vec![TENANT]),
+        Verb::Get => (&["key"], &["ranges", "into", "payload"], vec![TENANT]),
         Verb::BatchGet => (&["keys"], &["into", "payload"], vec![SAME_NODE, TENANT]),
         Verb::Exist | Verb::Size | Verb::GetStart => (&["key"], &[], vec![TENANT]),
         Verb::BatchExist => (&["keys"], &[], vec![TENANT]),
@@ -78,9 +78,9 @@ pub(super) fn keys(verb: Verb) -> Keys {
         Verb::RemoveAll => (&[], &["count"], vec![FORCE, TENANT]),
         Verb::RunTasks => (&[], &["count", "bind"], vec![]),
         Verb::Close | Verb::Resume => (&[], &[], vec![]),
-        Verb::GetRead => (&[], &["use", "into", "payload"], vec![]),
+        Verb::GetRead => (&[], &["use", "ranges", "into", "payload"], vec![]),
         Verb::GetEnd => (&[], &["use"], vec![]),
-        Verb::PutWrite => (&[], &["use", "pattern", "from"], vec![]),
+        Verb::PutWrite => (&[], &["use", "ranges", "pattern", "from"], vec![]),
         Verb::Fill => (&["into"], &["pattern", "size"], vec![]),
         Verb::Rpc(rpc) => return call_keys(rpc),
     };

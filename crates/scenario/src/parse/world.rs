@@ -11,7 +11,12 @@ use moonquake_clock::Span;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
-const KEYS: [&str; 6] = ["segments", "clients", "timeouts", "step", "chunk", "flags"];
+/// A part of a payload: what lands at once.
+const CHUNK_BYTES: u64 = 64 * 1024;
+
+const KEYS: [&str; 7] = [
+    "segments", "clients", "timeouts", "step", "chunk", "slice", "flags",
+];
 
 /// Flags that a scenario sets by another key, or that an engine keeps for itself.
 const OWNED_FLAGS: [(&str, &str); 9] = [
@@ -64,7 +69,8 @@ pub(super) fn read<'a>(world: &Table<'a>, names: &mut Names<'a>, problems: &mut 
             .get("step")
             .and_then(|value| duration(value, "`step = \"1ms\"`", problems))
             .unwrap_or(Span::ZERO),
-        chunk_bytes: chunk(world, problems),
+        chunk_bytes: piece(world, "chunk", CHUNK_BYTES, problems),
+        slice_bytes: piece(world, "slice", World::SLICE_BYTES, problems),
         flags: flags(world, problems),
     }
 }
@@ -143,23 +149,23 @@ impl Timeouts {
     }
 }
 
-fn chunk(world: &Table<'_>, problems: &mut Problems) -> u64 {
-    const DEFAULT: u64 = 64 * 1024;
-    let Some(value) = world.get("chunk") else {
-        return DEFAULT;
+/// Into what a payload is cut; it has a byte at least.
+fn piece(world: &Table<'_>, key: &str, default: u64, problems: &mut Problems) -> u64 {
+    let Some(value) = world.get(key) else {
+        return default;
     };
-    match size(value, "`chunk = \"1MiB\"`", problems) {
+    match size(value, &format!("`{key} = \"1MiB\"`"), problems) {
         Some(0) => {
             problems.add(
                 ProblemKind::Value,
-                "a payload part has no bytes",
+                format!("a {key} of a payload has no bytes"),
                 value.span(),
                 "nothing could ever be moved",
                 "give it a size such as \"64KiB\"",
             );
-            DEFAULT
+            default
         }
-        other => other.unwrap_or(DEFAULT),
+        other => other.unwrap_or(default),
     }
 }
 

@@ -102,6 +102,8 @@ pub struct Do {
     pub bind: Vec<Name>,
     /// The caller's buffer (zero-copy); `None` means staged.
     pub into: Option<Name>,
+    /// Ranges of the object that are read or written, in the order in which they lie in the buffer; empty means all of it.
+    pub ranges: Vec<ByteRange>,
     /// The pattern that every byte must have if the result is `ok`.
     pub payload: Option<Name>,
     /// The `get_start` or `put_start` step whose descriptors are meant; `None` means the client's latest.
@@ -112,7 +114,24 @@ pub struct Do {
     pub args: BTreeMap<String, ArgValue>,
 }
 
+/// Bytes of an object: `1MiB+64KiB` are 64 KiB behind its first MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// The first byte, counted from the object's first.
+    pub from: u64,
+    /// How many bytes.
+    pub size_bytes: u64,
+}
+
 impl Do {
+    /// How many results it has, one for each of its keys or ranges; none if it has one alone.
+    pub fn entries(&self) -> Option<usize> {
+        match self.verb {
+            Verb::Get => (!self.ranges.is_empty()).then_some(self.ranges.len()),
+            verb => verb.answers_each().then_some(self.keys.len()),
+        }
+    }
+
     /// The pattern that this operation writes, if it writes.
     pub fn written_pattern(&self) -> Option<&str> {
         match self.verb {

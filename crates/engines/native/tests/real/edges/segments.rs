@@ -5,6 +5,7 @@ use crate::pair::{Answer, OTHER, Pair, ask, on, owner};
 use crate::rig::MIB;
 use crate::same::twin::segment;
 use moonquake_clock::{Span, Thread};
+use moonquake_protocol::fingerprint::SERVICE_VERSION;
 use moonquake_protocol::{ClientStatus, ErrorCode, ReplicateConfig, Segment, SegmentStatus, Uuid};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -20,6 +21,14 @@ pub(crate) const TESTS: &[Test] = &[
     (
         "real_edge_a_base_of_zero_fails_a_whole_remount",
         remount_of_nothing,
+    ),
+    (
+        "real_edge_a_leaving_segment_holds_up_the_remount_of_the_others",
+        remount_while_one_leaves,
+    ),
+    (
+        "real_edge_no_ping_looks_at_a_version",
+        version_at_the_connection_alone,
     ),
     ("real_edge_a_name_means_its_latest_mount", shared_name),
     (
@@ -99,6 +108,55 @@ fn remount_of_more() {
     assert_eq!(ping(&mut pair, owner(0)), ClientStatus::Ok);
     assert_eq!(pair.remount(&[old, new], owner(0)), Ok(()));
     assert_eq!(status_of(&mut pair, 1), GONE, "said to be mounted, and is not");
+}
+
+/// Edge 19: a client that is not OK names both of its segments, one of which is leaving, and is refused until that has left.
+/// The segment that stays could be had at once.
+fn remount_while_one_leaves() {
+    let client_id = owner(0);
+    for names_the_leaving in [true, false] {
+        let mut pair = Pair::with_segments(&[16 * MIB]);
+        let (leaves, stays) = (segment(0, 16 * MIB), segment(1, 16 * MIB));
+        pair.mount(&stays, client_id).unwrap();
+        let (segment_id, grace_period_ms) = (leaves.id, 20_000);
+        let graceful = ask!(
+            pair,
+            GracefulUnmountSegment {
+                segment_id,
+                client_id,
+                grace_period_ms
+            }
+        );
+        assert_eq!(graceful, Ok(()));
+        if !names_the_leaving {
+            assert_eq!(pair.remount(std::slice::from_ref(&stays), client_id), Ok(()));
+            assert_eq!(ping(&mut pair, client_id), ClientStatus::Ok);
+            continue;
+        }
+        let both = [leaves, stays];
+        for _ in 0..2 {
+            assert_eq!(ping(&mut pair, client_id), ClientStatus::NeedRemount);
+            assert_eq!(
+                pair.remount(&both, client_id),
+                Err(ErrorCode::UnavailableInCurrentStatus)
+            );
+            pair.pass(Span::from_secs(1));
+        }
+        pair.pass_grace(Span::from_secs(18));
+        assert_eq!(ping(&mut pair, client_id), ClientStatus::NeedRemount);
+        assert_eq!(pair.remount(&both, client_id), Ok(()));
+        assert_eq!(ping(&mut pair, client_id), ClientStatus::Ok);
+    }
+}
+
+/// Edge 72: the version is the answer to one call, and no other request carries one. So a client that has been refused for
+/// its version is served as any other.
+fn version_at_the_connection_alone() {
+    let mut pair = Pair::with_segments(&[]);
+    assert_eq!(ping(&mut pair, OTHER), ClientStatus::NeedRemount);
+    assert_eq!(pair.remount(&[segment(0, 16 * MIB)], OTHER), Ok(()));
+    assert_eq!(ping(&mut pair, OTHER), ClientStatus::Ok);
+    assert_eq!(ask!(pair, ServiceReady {}), Ok(SERVICE_VERSION.to_owned()));
 }
 
 /// Edge 20: meant to be skipped, it fails the call, and what was mounted before it is taken away again.

@@ -338,6 +338,17 @@ fn run(twin: &mut Twin, jobs: &mut Vec<Uuid>, step: Step) {
             }
         }
         Step::CleanUp => twin.tick(Thread::TaskCleanup),
+        Step::Mount(_) | Step::Unmount(_) | Step::Graceful(_) => mount_or_leave(twin, &step),
+        Step::Pass(span) => {
+            twin.pass(span);
+            twin.run_timers();
+        }
+    }
+}
+
+/// A segment comes or goes.
+fn mount_or_leave(twin: &mut Twin, step: &Step) {
+    match *step {
         Step::Mount(number) => {
             twin.mount(number, 16 * MIB, owner(number % 3));
         }
@@ -357,9 +368,6 @@ fn run(twin: &mut Twin, jobs: &mut Vec<Uuid>, step: Step) {
                 grace_period_ms: 3_000,
             });
         }
-        Step::Pass(span) => {
-            twin.pass(span);
-            twin.run_timers();
-        }
+        _ => {}
     }
 }

@@ -1,0 +1,130 @@
+//! Transfers that an operation waits for together: all beside each other, or one after the other.
+
+use crate::memory::BufferKey;
+use crate::operations::Running;
+use crate::ports::Ports;
+use crate::state::{Stage, Staged};
+use moonquake_client::{Happened, Move, MoveFailure, Moved};
+use moonquake_clock::Span;
+
+impl<P: Ports> Stage<'_, P> {
+    /// Makes the buffer of an operation ready for all that a wave brings.
+    fn make_ready(&mut self, id: u64, wanted: &[Move]) {
+        let end = wanted.iter().map(|wanted| wanted.at + wanted.size).max();
+        let Some(buffer) = self.running.get(&id).map(|running| running.buffer.clone()) else {
+            return;
+        };
+        if matches!(buffer, BufferKey::Staging(_)) {
+            // All of it at once: a block that must grow would move away from under the first of them.
+            self.take_staging(id, end.unwrap_or(0));
+        }
+        self.buffers.lay_out(&buffer, wanted);
+    }
+
+    /// Submits the transfers of a batch before any of them moves.
+    pub(crate) fn submit_all(&mut self, id: u64, wanted: &[Move]) -> Staged<()> {
+        self.make_ready(id, wanted);
+        for wanted in wanted {
+            self.submit_one(id, wanted)?;
+        }
+        self.wave_over(id)
+    }
+
+    /// Submits one of several transfers. One that goes nowhere is over at once.
+    fn submit_one(&mut self, id: u64, wanted: &Move) -> Staged<bool> {
+        let transfer = self.submit(id, wanted)?;
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(false);
+        };
+        let closed = Moved {
+            result: Err(MoveFailure::Closed),
+            at: self.clocks(&actor),
+        };
+        if let Some(running) = self.running.get_mut(&id) {
+            let ended = transfer.is_none().then_some(closed);
+            running.wave.push((transfer, ended));
+        }
+        Ok(transfer.is_some())
+    }
+
+    /// Begins transfers of which each is submitted when the one before it is over.
+    pub(crate) fn begin_sequence(
+        &mut self,
+        id: u64,
+        moves: Vec<Move>,
+        look_after: Option<Span>,
+    ) -> Staged<()> {
+        self.make_ready(id, &moves);
+        if let Some(running) = self.running.get_mut(&id) {
+            running.queue = moves.into();
+        }
+        self.look_after(id, look_after);
+        self.go_on_with(id)
+    }
+
+    /// The next transfer of a sequence, or the end of the wave.
+    fn go_on_with(&mut self, id: u64) -> Staged<()> {
+        let next = |stage: &mut Self| stage.running.get_mut(&id)?.queue.pop_front();
+        while let Some(wanted) = next(self) {
+            if self.submit_one(id, &wanted)? {
+                return Ok(());
+            }
+        }
+        self.wave_over(id)
+    }
+
+    /// When an operation wants to be told that it still waits.
+    pub(crate) fn look_after(&mut self, id: u64, length: Option<Span>) {
+        let until = length.map(|length| self.now + length);
+        if let Some(running) = self.running.get_mut(&id) {
+            running.wakes_at = until;
+        }
+    }
+
+    /// A transfer of an operation ended or was given up.
+    pub(crate) fn moved(&mut self, id: u64, transfer: u64, result: Result<(), MoveFailure>) -> Staged<()> {
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let at = self.clocks(&actor);
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        match running
+            .wave
+            .iter_mut()
+            .find(|(other, _)| *other == Some(transfer))
+        {
+            None => self.tell(id, Happened::Moved(result)),
+            Some((_, ended)) => {
+                *ended = Some(Moved { result, at });
+                self.go_on_with(id)
+            }
+        }
+    }
+
+    /// Tells an operation of its transfers once the last one is over. One that is busy with a call hears of it when it waits
+    /// for them again.
+    pub(crate) fn wave_over(&mut self, id: u64) -> Staged<()> {
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(());
+        };
+        if is_busy(running) || !running.queue.is_empty() {
+            return Ok(());
+        }
+        let ended: Option<Vec<Moved>> = running.wave.iter().map(|(_, ended)| *ended).collect();
+        match ended {
+            Some(all) => {
+                running.wave.clear();
+                running.wakes_at = None;
+                self.tell(id, Happened::MovedAll(all))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether an operation does something else than to wait for its transfers.
+fn is_busy(running: &Running) -> bool {
+    running.pending.is_some() || running.call.is_some()
+}
