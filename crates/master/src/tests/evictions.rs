@@ -7,19 +7,19 @@ use moonquake_clock::{Span, Thread};
 use moonquake_protocol::ReplicateConfig;
 
 /// Objects of 1 KiB named by their age, the oldest first, with a nanosecond between their ends.
-fn aged(harness: &mut Harness, range: std::ops::Range<usize>, config: &ReplicateConfig) {
+pub(super) fn aged(harness: &mut Harness, range: std::ops::Range<usize>, config: &ReplicateConfig) {
     for number in range {
         harness.advance(NS);
         harness.put_with(&format!("key_{number:05}"), 1024, config);
     }
 }
 
-fn left(harness: &Harness) -> Vec<usize> {
+pub(super) fn left(harness: &Harness) -> Vec<usize> {
     let number = |key: String| key.trim_start_matches("key_").parse().unwrap();
     harness.keys().into_iter().map(number).collect()
 }
 
-fn evict(harness: &mut Harness, target: f64, lower: f64) {
+pub(super) fn evict(harness: &mut Harness, target: f64, lower: f64) {
     harness.advance(NS);
     harness.master.evict_batch(harness.now, target, lower);
 }

@@ -3,6 +3,7 @@
 //! Upstream's own cases are told in `crates/master/tests/upstream`; `tests/UPSTREAM-CASES.md` says which test tells which.
 
 mod bases;
+mod bounds;
 mod contract;
 mod copies;
 mod deadlines;

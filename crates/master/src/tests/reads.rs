@@ -253,3 +253,14 @@ fn a_batch_read_walks_the_shards_downwards_from_a_drawn_one_and_round() {
         assert_eq!(seen, expected);
     }
 }
+
+/// What is known of an object without a look at it names the mount, so another one that is still there does not count.
+#[test]
+fn a_probe_asks_for_the_mount_of_its_own_object() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    harness.put_with("on a", 10, &on("a"));
+    harness.put_with("on b", 10, &on("b"));
+    assert!(harness.exist("on a") && harness.exist("on b"));
+    harness.unmount("b").unwrap();
+    assert!(harness.exist("on a") && !harness.exist("on b"));
+}
