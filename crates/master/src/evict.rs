@@ -102,6 +102,7 @@ impl Master {
         if let Ok(missing @ 1..) = usize::try_from(missing) {
             evicted += self.second_pass(now, start_shard, missing, spared, census.soft_pinned);
         }
+        self.objects.shrink_evicted_shards();
         if evicted > 0 || released > 0 {
             self.need_eviction = false;
         }
@@ -306,6 +307,7 @@ impl Master {
         let evicted = split_off(&mut object.replicas, evictable);
         self.free_all(&evicted);
         if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+            self.objects.note_eviction(id);
             self.erase_at(id);
         }
         !evicted.is_empty()

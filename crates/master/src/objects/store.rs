@@ -29,6 +29,8 @@ pub(crate) struct Objects {
     groups: BTreeMap<String, KeyOrder>,
     /// Groups that a member has joined since their leases were last refreshed.
     joined: BTreeSet<String>,
+    /// Shards from which the round under way has evicted.
+    evicted: Vec<usize>,
     /// Shards whose last key went.
     emptied: Vec<usize>,
 }
@@ -41,6 +43,7 @@ impl Default for Objects {
             shards: vec![Shard::default(); SHARDS],
             groups: BTreeMap::new(),
             joined: BTreeSet::new(),
+            evicted: Vec::new(),
             emptied: Vec::new(),
         }
     }
@@ -294,6 +297,24 @@ impl Objects {
             if let Some(head) = self.arena.head_mut(member) {
                 head.set_lease_end(head.lease_end().max_each(end));
             }
+        }
+    }
+
+    /// Notes that an eviction takes the object out of its shard.
+    pub(crate) fn note_eviction(&mut self, id: Id) {
+        if let Some(entry) = self.arena.get(id) {
+            let shard = shard_of(entry.hash, entry.object.group());
+            if self.evicted.last() != Some(&shard) {
+                self.evicted.push(shard);
+            }
+        }
+    }
+
+    /// Makes the tables of shards that lost objects to an eviction smaller where little is left in them. The sources that are
+    /// public do not do it; the released master does, which the order of later objects shows.
+    pub(crate) fn shrink_evicted_shards(&mut self) {
+        while let Some(shard) = self.evicted.pop() {
+            self.shards[shard].keys.shrink();
         }
     }
 
