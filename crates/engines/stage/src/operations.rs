@@ -68,10 +68,11 @@ impl<P: Ports> Stage<'_, P> {
         machine: Box<dyn Operation>,
     ) -> Staged<()> {
         let id = self.number();
-        self.go_on_in_background(id, actor, chore, machine)
+        self.begin_as(id, actor, (None, Some(chore)), machine, None, 0);
+        Ok(())
     }
 
-    /// Begins background work that takes the place of other work that is over, under its number.
+    /// Begins background work that takes the place of other work that is over: under its number, and at once.
     pub(crate) fn go_on_in_background(
         &mut self,
         id: u64,
@@ -79,11 +80,8 @@ impl<P: Ports> Stage<'_, P> {
         chore: Chore,
         machine: Box<dyn Operation>,
     ) -> Staged<()> {
-        self.begin_as(id, actor, None, machine, None, 0);
-        if let Some(running) = self.running.get_mut(&id) {
-            running.chore = Some(chore);
-        }
-        Ok(())
+        self.begin_as(id, actor, (None, Some(chore)), machine, None, 0);
+        self.move_running(id)
     }
 
     /// Puts an operation on the stage; its first step is taken when the stage settles.
@@ -96,7 +94,7 @@ impl<P: Ports> Stage<'_, P> {
         size: u64,
     ) -> Staged<u64> {
         let id = self.number();
-        self.begin_as(id, actor, op, machine, buffer, size);
+        self.begin_as(id, actor, (op, None), machine, buffer, size);
         Ok(id)
     }
 
@@ -104,7 +102,7 @@ impl<P: Ports> Stage<'_, P> {
         &mut self,
         id: u64,
         actor: &str,
-        op: Option<Op>,
+        (op, chore): (Option<Op>, Option<Chore>),
         machine: Box<dyn Operation>,
         buffer: Option<BufferKey>,
         size: u64,
@@ -113,7 +111,7 @@ impl<P: Ports> Stage<'_, P> {
         let running = Running {
             actor: actor.to_owned(),
             op,
-            chore: None,
+            chore,
             machine,
             pending: Some(Pending::Begin),
             call: None,

@@ -193,10 +193,20 @@ impl Story {
     }
 
     pub(crate) fn end_with(&mut self, op: Op, outcome: &str, content: Option<Content>) -> EventId {
+        self.end_each(op, outcome, &[], content)
+    }
+
+    pub(crate) fn end_each(
+        &mut self,
+        op: Op,
+        outcome: &str,
+        each: &[&str],
+        content: Option<Content>,
+    ) -> EventId {
         let who = self.who(op);
         let ended = Kind::StepEnded {
             outcome: outcome.into(),
-            entries: Vec::new(),
+            entries: each.iter().map(ToString::to_string).collect(),
             count: None,
             content,
             note: None,
