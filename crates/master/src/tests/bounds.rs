@@ -31,6 +31,14 @@ fn what_the_first_pass_left_of_plain_objects_goes_first() {
     }
 }
 
+#[test]
+fn a_second_pass_needs_no_pinned_object() {
+    let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+    aged(&mut harness, 0..10, &plain());
+    evict(&mut harness, 0.1, 0.5);
+    assert_eq!(left(&harness), (5..10).collect::<Vec<_>>());
+}
+
 /// Where plain ones do not suffice, all of them go and the oldest of the pinned ones.
 #[test]
 fn beyond_the_plain_ones_the_oldest_pinned_ones_go() {
