@@ -302,8 +302,8 @@ impl Objects {
 
     /// Notes that an eviction takes the object out of its shard.
     pub(crate) fn note_eviction(&mut self, id: Id) {
-        if let Some(entry) = self.arena.get(id) {
-            let shard = shard_of(entry.hash, entry.object.group());
+        if let (Some(head), Some(object)) = (self.arena.head(id), self.arena.get(id)) {
+            let shard = shard_of(head.hash, object.group());
             if self.evicted.last() != Some(&shard) {
                 self.evicted.push(shard);
             }
