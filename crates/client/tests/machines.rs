@@ -1,14 +1,14 @@
 //! The client's machines, told step by step what happened.
 
 use moonquake_client::{
-    Call, ClientConfig, Get, GetSession, Happened, MoveFailure, Operation, Outcome, PingRound, Put, PutKind,
+    Call, ClientConfig, Get, GetSession, Happened, MoveFailure, Operation, Outcome, Put, PutKind,
     ReadSession, RpcFailure, Single, Want,
 };
 use moonquake_clock::{Clocks, Compare, DeadlineId, MonotonicNs, RealtimeNs, Rule, Span};
 use moonquake_faults::{PhaseId, Quirks};
 use moonquake_protocol::{
-    BufferDescriptor, ClientStatus, DescriptorVariant, ErrorCode, GetReplicaListResponse, MemoryDescriptor,
-    PingResponse, ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Request, Response, Segment, Uuid,
+    BufferDescriptor, DescriptorVariant, ErrorCode, GetReplicaListResponse, MemoryDescriptor,
+    ReplicaDescriptor, ReplicaStatus, ReplicateConfig, Request, Response, Uuid,
 };
 
 fn at(ns: u64) -> Clocks {

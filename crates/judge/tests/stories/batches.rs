@@ -80,7 +80,7 @@ fn ranged_get(ends: Span, renewed: bool, result: &str) -> Vec<String> {
 
 #[test]
 fn a_range_that_lands_after_the_latest_lease_is_no_success() {
-    let (late, none) = (vec!["no-success-after-lease".to_owned()], Vec::new());
+    let (late, none) = (vec!["no-success-after-lease".to_owned()], Vec::<String>::new());
     let just_before = |until: Span| until - Span::from_ns(1);
     assert_eq!(ranged_get(just_before(secs(10)), false, "ok"), none);
     assert_eq!(ranged_get(secs(10), false, "ok"), late);

@@ -324,7 +324,7 @@ impl Story {
         let sent = self.messages.get_mut(&message).unwrap();
         sent.code = Some(code.into());
         sent.ranges = ranges.to_vec();
-        if sent.rpc == "GetReplicaList" && code == "ok" {
+        if sent.rpc.ends_with("GetReplicaList") && code == "ok" {
             sent.lease_ms = Some(self.plan.world.timeouts.lease.ns / 1_000_000);
         }
         self.leg(message, Leg::RequestHandled);
