@@ -56,6 +56,7 @@ pub(crate) fn plan() -> Plan {
             timeouts: Timeouts::default(),
             step: Span::ZERO,
             chunk_bytes: 64 << 10,
+            slice_bytes: World::SLICE_BYTES,
             flags: BTreeMap::new(),
         },
         fault: Fault {
