@@ -278,7 +278,11 @@ impl Master {
             return;
         };
         unpin(object, task.source);
-        let targets = split_off(&mut object.replicas, |replica| task.targets.contains(&replica.id));
+        // One after the other in the order in which they came: what is freed last is taken first.
+        let mut targets = Replicas::new();
+        for id in &task.targets {
+            targets.extend(split_off(&mut object.replicas, |replica| replica.id == *id));
+        }
         self.free_all(&targets);
         if self.look(key).is_none() {
             self.erase(key);

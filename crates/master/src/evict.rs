@@ -306,8 +306,10 @@ impl Master {
         };
         let evicted = split_off(&mut object.replicas, evictable);
         self.free_all(&evicted);
-        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
+        if !evicted.is_empty() {
             self.objects.note_eviction(id);
+        }
+        if !self.objects.at(id).is_some_and(|object| self.is_valid(object)) {
             self.erase_at(id);
         }
         !evicted.is_empty()

@@ -29,7 +29,7 @@ pub(crate) struct Objects {
     groups: BTreeMap<String, KeyOrder>,
     /// Groups that a member has joined since their leases were last refreshed.
     joined: BTreeSet<String>,
-    /// Shards from which the round under way has evicted.
+    /// Shards of whose objects the round under way has evicted replicas.
     evicted: Vec<usize>,
     /// Shards whose last key went.
     emptied: Vec<usize>,
@@ -300,7 +300,7 @@ impl Objects {
         }
     }
 
-    /// Notes that an eviction takes the object out of its shard.
+    /// Notes that an eviction takes replicas from the object.
     pub(crate) fn note_eviction(&mut self, id: Id) {
         if let (Some(head), Some(object)) = (self.arena.head(id), self.arena.get(id)) {
             let shard = shard_of(head.hash, object.group());
@@ -310,7 +310,7 @@ impl Objects {
         }
     }
 
-    /// Makes the tables of shards that lost objects to an eviction smaller where little is left in them. The sources that are
+    /// Makes the tables of shards that lost replicas to an eviction smaller where little is in them. The sources that are
     /// public do not do it; the released master does, which the order of later objects shows.
     pub(crate) fn shrink_evicted_shards(&mut self) {
         while let Some(shard) = self.evicted.pop() {

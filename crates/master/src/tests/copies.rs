@@ -5,7 +5,8 @@ use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
 use moonquake_faults::Quirks;
 use moonquake_protocol::{
-    CopyStartResponse, ErrorCode, MoveStartResponse, ReplicateConfig, Request, Response, Uuid,
+    CopyStartResponse, ErrorCode, MoveStartResponse, ReplicaDescriptor, ReplicateConfig, Request, Response,
+    Uuid,
 };
 
 /// `k` on segment a, and room on b and c.
@@ -180,6 +181,34 @@ fn a_revoked_copy_frees_its_targets_at_once() {
     harness
         .upsert_start("k", 10, &ReplicateConfig::default())
         .unwrap();
+}
+
+#[test]
+fn the_targets_of_a_revoked_copy_are_freed_in_their_order_whatever_became_of_the_object() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB), ("c", MIB)]);
+    let on_a_and_b = ReplicateConfig {
+        replica_num: 2,
+        preferred_segments: vec!["a".to_owned(), "b".to_owned()],
+        ..ReplicateConfig::default()
+    };
+    assert_eq!(names(&harness.put_with("k", 10, &on_a_and_b)), ["a", "b"]);
+    // Three holes that do not touch; what is freed last is taken first.
+    let address = |replicas: &[ReplicaDescriptor]| range(&replicas[0]).buffer_address;
+    let places: Vec<u64> = (0..6)
+        .map(|number| address(&harness.put_with(&format!("x{number}"), 10, &on("c"))))
+        .collect();
+    for number in [0, 2, 4] {
+        harness.remove(&format!("x{number}"), true).unwrap();
+    }
+    copy(&mut harness, "k", "a", &["c", "c", "c"]).unwrap();
+    // The replica that goes is put behind the others, and one of these takes its place.
+    harness.unmount("b").unwrap();
+    harness.master.settle_cleanup();
+    assert_eq!(finish!(harness, CopyRevoke, client(1)), Ok(()));
+    for hole in [0, 2, 4] {
+        let taken = harness.put_with(&format!("y{hole}"), 10, &on("c"));
+        assert_eq!(address(&taken), places[hole]);
+    }
 }
 
 #[test]
