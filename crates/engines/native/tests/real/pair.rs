@@ -114,20 +114,17 @@ impl Pair {
         answer
     }
 
-    /// Asks a segment to leave after so many milliseconds, and waits until the timer knows.
+    /// Asks a segment to leave after so many milliseconds.
     pub(crate) fn graceful(&mut self, number: u64, grace_period_ms: u64) -> Answer {
         let (segment_id, client_id) = (segment(number, 1).id, owner(number));
-        let answer = ask!(
+        ask!(
             self,
             GracefulUnmountSegment {
                 segment_id,
                 client_id,
                 grace_period_ms
             }
-        );
-        let waits = self.twin.real.master.await_graceful_unmount();
-        waits.unwrap_or_else(|error| panic!("{error}"));
-        answer
+        )
     }
 
     pub(crate) fn start(

@@ -82,6 +82,11 @@ impl Twin {
             "ours, then the real one's, to {request:?} {} ns after the start",
             self.now.realtime.0 - START.realtime.0
         );
+        if real == Response::GracefulUnmountSegment(Ok(())) {
+            // The thread that ends it starts after the answer; time must not move before it waits.
+            let waits = self.real.master.await_graceful_unmount();
+            waits.unwrap_or_else(|error| panic!("{error}"));
+        }
         real
     }
 
