@@ -74,7 +74,7 @@ fn partition<T: Clone>(items: &mut [T], first: usize, last: usize, rank: &impl F
 
 #[cfg(test)]
 mod tests {
-    use super::nth_element;
+    use super::{nth_element, sort_by_rank};
     use proptest::prelude::*;
 
     /// Numbers as the vectors were made from.
@@ -132,6 +132,30 @@ mod tests {
                 sum.wrapping_mul(31).wrapping_add(item.1 as u64)
             });
             assert_eq!(sum, expected, "{nth}");
+        }
+    }
+
+    /// Count, bound of the values, and where each element came from; with `std::sort` of the same library.
+    const SORTED: [(usize, u64, &[usize]); 3] = [
+        (16, 1, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
+        (17, 1, &[8, 16, 15, 14, 13, 12, 11, 10, 9, 0, 7, 6, 5, 4, 3, 2, 1]),
+        (
+            40,
+            5,
+            &[
+                31, 22, 16, 15, 10, 8, 29, 25, 13, 9, 7, 0, 36, 4, 17, 18, 33, 34, 3, 35, 27, 2, 24, 20, 6,
+                37, 11, 38, 32, 39, 30, 28, 26, 23, 21, 19, 14, 12, 5, 1,
+            ],
+        ),
+    ];
+
+    #[test]
+    fn equals_lie_as_the_cpp_library_leaves_them() {
+        let mut state = 12_345;
+        for (count, below, expected) in SORTED {
+            let mut items = numbers(&mut state, count, below);
+            sort_by_rank(&mut items, |item| item.0);
+            assert_eq!(items.iter().map(|item| item.1).collect::<Vec<_>>(), expected);
         }
     }
 

@@ -109,3 +109,74 @@ fn upstream_refuses_no_descriptor() {
     harness.tick(Thread::Eviction);
     assert!(reaches(&harness, &late[0]));
 }
+
+#[test]
+fn replica_ids_of_a_later_master_begin_above_those_of_the_first() {
+    for (instance, expected) in [(0, 1), (3, (3 << 32) + 1)] {
+        let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+        harness.master.hear_owners(instance);
+        assert_eq!(harness.put_start("k", MIB).unwrap()[0].id, expected);
+    }
+}
+
+#[test]
+fn an_end_that_names_the_present_attempt_needs_the_bytes_of_every_replica() {
+    let config = MasterConfig {
+        quirks: Quirks::none(),
+        ..MasterConfig::default()
+    };
+    let mut harness = Harness::configured(config, &[("a", 16 * MIB), ("b", 16 * MIB)]);
+    harness.master.hear_owners(0);
+    let written = harness
+        .put_start_as(client(1), "k", MIB, &super::harness::replicas(2))
+        .unwrap();
+    let fence = Some(written[0].id);
+    harness.master.write_landed(written[0].id);
+    assert_eq!(
+        harness.put_end_fenced(client(1), "k", fence),
+        Err(ErrorCode::InvalidWrite)
+    );
+    harness.master.write_landed(written[1].id);
+    assert_eq!(harness.put_end_fenced(client(1), "k", fence), Ok(()));
+}
+
+#[test]
+fn a_stale_end_speaks_for_its_own_bytes() {
+    for (landed, code) in [(false, Err(ErrorCode::InvalidWrite)), (true, Ok(()))] {
+        let mut harness = heard(Some(Quirk::StalePutEnd));
+        let first = harness.put_start("k", MIB).unwrap();
+        if landed {
+            harness.master.write_landed(first[0].id);
+        }
+        harness.advance(Span::from_secs(31));
+        harness.put_start("k", MIB).unwrap();
+        assert_eq!(
+            harness.put_end_fenced(client(1), "k", Some(first[0].id)),
+            code,
+            "{landed}"
+        );
+    }
+}
+
+#[test]
+fn the_first_byte_behind_a_segment_is_not_its_own() {
+    let harness = heard(None);
+    let segment = segment("a", 16 * MIB);
+    let reach = |address| harness.master.may_reach(harness.now, 99, address);
+    assert!(!reach(segment.base) && !reach(segment.base + segment.size - 1));
+    assert!(reach(segment.base - 1) && reach(segment.base + segment.size));
+}
+
+#[test]
+fn a_segment_that_is_closed_lets_its_old_readers_in_until_it_opens() {
+    let mut harness = heard(None);
+    let old = harness.put_start("k", MIB).unwrap();
+    harness.master.write_landed(old[0].id);
+    harness.put_end("k").unwrap();
+    harness.get("k").unwrap();
+    harness.unmount("a").unwrap();
+    harness.mount("a", 16 * MIB).unwrap();
+    assert!(reaches(&harness, &old[0]), "the lease is not over");
+    harness.advance(Span::from_secs(600));
+    assert!(!reaches(&harness, &old[0]));
+}

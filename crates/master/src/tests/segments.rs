@@ -323,3 +323,35 @@ fn hosts_of_clients() {
     assert_eq!(ips[&client(0)], ["b", "a"]);
     assert!(ips[&client(1)].is_empty());
 }
+
+#[test]
+fn the_list_of_a_client_forgets_the_segment_that_left() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB), ("c", MIB)]);
+    harness.unmount("b").unwrap();
+    let left = ["a", "c"].map(|name| segment(name, MIB).id);
+    assert_eq!(harness.master.segments.of_client(client(0)), Some(&left[..]));
+}
+
+#[test]
+fn the_used_share_of_a_name_counts_all_its_mounts() {
+    let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+    assert_eq!(harness.master.segments.used_share("a"), Some(0.0));
+    harness.put("k", 4 * MIB);
+    harness.put("l", 2 * MIB);
+    assert_eq!(harness.master.segments.used_share("a"), Some(0.375));
+    let twin = Segment {
+        id: Uuid::new(0x5E6, 1),
+        base: 0x10,
+        ..segment("a", 8 * MIB)
+    };
+    answer!(
+        harness,
+        MountSegment {
+            segment: twin,
+            client_id: client(0)
+        }
+    )
+    .unwrap();
+    assert_eq!(harness.master.segments.used_share("a"), Some(0.25));
+    assert_eq!(harness.master.segments.used_share("b"), None);
+}
