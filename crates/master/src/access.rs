@@ -105,6 +105,7 @@ impl Master {
                 self.erase_at(id);
             }
         }
+        self.objects.drop_kept_shards();
     }
 
     /// Takes an object out, and the copy that may be under way with it.

@@ -42,6 +42,7 @@ impl Master {
         self.clients.set_host(write.client, &write.config.host_id);
         let group = write.group()?;
         let hash = hash_of(write.key.as_bytes());
+        self.objects.drop_empty_shards();
         self.objects.look_ahead(hash);
         let found = self.objects.find_hashed(hash, write.key);
         let found = found.and_then(|id| self.drop_stale_at(id));
@@ -64,6 +65,9 @@ impl Master {
         if let Some(object) = found.filter(|_| goes).and_then(|id| self.take_at(id)) {
             let base = self.quarantine_base(object.put_start, now);
             self.quarantine_unless_lifted(Guard::PreemptedRangeKept, object.replicas, base);
+        }
+        if allocated.is_err() {
+            self.objects.keep_if_emptied(hash, &group);
         }
         let new = NewObject {
             replicas: allocated?,

@@ -49,7 +49,7 @@ impl Master {
         }
     }
 
-    /// Frees what is due, the latest entry first; how many entries went. Mirrors
+    /// Frees what is due, the latest entry first; how many entries with memory went. Mirrors
     /// `master_service.cpp:ReleaseExpiredDiscardedReplicas`: `std::list::remove_if` puts what goes into a list of its own,
     /// each before the others, and destroys that list at the end.
     pub(crate) fn release_quarantine(&mut self, now: Clocks) -> u64 {
@@ -58,7 +58,8 @@ impl Master {
         let (due, kept): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_due);
         self.quarantined = kept;
         due.iter().rev().for_each(|entry| self.free_all(&entry.replicas));
-        due.len() as u64
+        let has_memory = |entry: &&Quarantined| entry.replicas.iter().any(|replica| !replica.is_on_disk());
+        due.iter().filter(has_memory).count() as u64
     }
 
     /// Frees replicas in their order.

@@ -104,6 +104,7 @@ impl Master {
                 removed += 1;
             }
         }
+        self.objects.drop_kept_shards();
         removed
     }
 

@@ -9,6 +9,7 @@ impl Master {
     /// Looks at every shard.
     pub(crate) fn sweep(&mut self, now: Clocks) {
         (0..SHARDS).for_each(|shard| self.sweep_shard(now, shard));
+        self.objects.drop_kept_shards();
     }
 
     /// Gives up the writes of one shard that are older than the release timeout, and tidies the others.

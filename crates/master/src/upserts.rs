@@ -1,7 +1,8 @@
 //! UpsertStart: write a key whether it exists or not. Mirrors `master_service.cpp:UpsertStart`.
 
 use crate::Master;
-use crate::objects::{Replica, split_off};
+use crate::objects::hash::hash_of;
+use crate::objects::{Replica, Replicas, split_off};
 use crate::puts::single_configs;
 use crate::writes::{NewObject, PinRequest, Write, check_write};
 use moonquake_clock::{Clocks, DeadlineId, Span};
@@ -20,6 +21,7 @@ impl Master {
         self.clients.set_host(write.client, &write.config.host_id);
         let group = write.group()?;
         let key = write.key;
+        self.objects.drop_empty_shards();
         self.drop_stale(key);
         if let Some(object) = self.objects.get(key) {
             if write.config.group_ids.is_some() && object.group() != group {
@@ -74,7 +76,7 @@ impl Master {
         let id = self.objects.find(write.key);
         let Some((id, object)) = id.and_then(|id| Some((id, self.objects.at(id)?))) else {
             let new = NewObject {
-                replicas: self.allocate_replicas(now, write)?,
+                replicas: self.allocate_in_place(now, write, &group)?,
                 group,
                 pin,
                 soft_pin_end: kept_pin,
@@ -121,12 +123,26 @@ impl Master {
             ..*write
         };
         let new = NewObject {
-            replicas: self.allocate_replicas(now, &write)?,
+            replicas: self.allocate_in_place(now, &write, &group)?,
             group,
             pin,
             soft_pin_end,
         };
         Ok(self.insert_object(now, &write, new))
+    }
+
+    /// Replicas for a key whose object may just have gone.
+    fn allocate_in_place(
+        &mut self,
+        now: Clocks,
+        write: &Write<'_>,
+        group: &str,
+    ) -> Result<Replicas, ErrorCode> {
+        let allocated = self.allocate_replicas(now, write);
+        if allocated.is_err() {
+            self.objects.keep_if_emptied(hash_of(write.key.as_bytes()), group);
+        }
+        allocated
     }
 
     /// The soft pin of an object, unless it is over.

@@ -335,6 +335,7 @@ fn show_difference(history: &History, difference: &Difference, out: &mut Out) {
             out.line(&format!("  rust      {}", shown(rust)));
             out.line(&format!("  real      {}", shown(real)));
         }
+        Parted::Draws => out.line("  by then one has drawn random numbers that the other has not"),
     }
 }
 

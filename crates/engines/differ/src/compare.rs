@@ -34,6 +34,8 @@ pub enum Parted {
         /// Of the real one.
         real: Box<State>,
     },
+    /// How often a random engine has drawn: later choices would part.
+    Draws,
 }
 
 /// Brings the answers of the real master into the form of a fresh one: nothing sets its counter of replica ids back.

@@ -222,9 +222,13 @@ impl Pair {
                     let images = run.rust.engine_images();
                     let before = run.canon.ids_before;
                     self.replicas_made = before.map(|before| before + run.rust.replicas_made());
-                    let operations = run.operations;
-                    self.settle(&images)?;
-                    return Ok(self.ran(operations, None));
+                    let (operations, cast) = (run.operations, run.cast);
+                    if self.settle(&images)? {
+                        return Ok(self.ran(operations, None));
+                    }
+                    self.last_cast = cast;
+                    let difference = drawn(&operations);
+                    return Ok(self.ran(operations, difference));
                 }
             }
         }
@@ -242,12 +246,13 @@ impl Pair {
         Ran { history, difference }
     }
 
-    /// After a reset: nothing may be left, and the engines go back to their start.
-    fn settle(&mut self, images: &[Vec<u8>; 2]) -> Result<(), DifferError> {
+    /// After a reset: nothing may be left, and the engines go back to their start. False if they have drawn something else than
+    /// those of the Rust master.
+    fn settle(&mut self, images: &[Vec<u8>; 2]) -> Result<bool, DifferError> {
         self.real.demand_clean()?;
-        self.real.rewind(images, &self.fresh.engine_images())?;
-        self.is_dirty = false;
-        Ok(())
+        let agrees = self.real.rewind(images, &self.fresh.engine_images())?;
+        self.is_dirty = !agrees;
+        Ok(agrees)
     }
 
     /// After a difference the real master may be in any state: it is reset by its own answers, and restarted if that does not do.
@@ -305,6 +310,16 @@ fn drawing() -> Vec<Operation> {
     }));
     operations.extend(vec![Operation::Tick(Thread::Eviction); 37]);
     operations
+}
+
+/// What an engine shows at the reset is told of the last operation; which one it was a shorter history says.
+fn drawn(operations: &[Operation]) -> Option<Difference> {
+    let index = operations.len().checked_sub(1)?;
+    Some(Difference {
+        index,
+        operation: operations[index].clone(),
+        parted: Parted::Draws,
+    })
 }
 
 fn start_rust(setup: &Setup, config: &MasterConfig, now: Clocks) -> Result<RustSide, DifferError> {

@@ -135,6 +135,9 @@ fn why(history: &History, difference: &Difference) -> String {
             "the state differs: {} bytes are allocated in the Rust master, {} in the real one",
             rust.allocated_bytes, real.allocated_bytes
         ),
+        Parted::Draws => {
+            "or before it, one master has drawn random numbers that the other has not".to_owned()
+        }
     };
     format!(
         "A random history{seed}, configuration {}. After {place} {what}.",

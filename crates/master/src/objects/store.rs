@@ -33,6 +33,8 @@ pub(crate) struct Objects {
     evicted: Vec<usize>,
     /// Shards whose last key went.
     emptied: Vec<usize>,
+    /// Shards that are empty and have their tables yet.
+    kept_empty: Vec<usize>,
 }
 
 impl Default for Objects {
@@ -45,6 +47,7 @@ impl Default for Objects {
             joined: BTreeSet::new(),
             evicted: Vec::new(),
             emptied: Vec::new(),
+            kept_empty: Vec::new(),
         }
     }
 }
@@ -310,12 +313,28 @@ impl Objects {
         }
     }
 
-    /// Makes the tables of shards that lost replicas to an eviction smaller where little is in them. The sources that are
-    /// public do not do it; the released master does, which the order of later objects shows.
+    /// Makes the tables of shards that lost replicas to an eviction smaller where little is in them. The order
+    /// of later objects shows it. Mirrors upstream's pull request 3576.
     pub(crate) fn shrink_evicted_shards(&mut self) {
         while let Some(shard) = self.evicted.pop() {
             self.shards[shard].keys.shrink();
         }
+    }
+
+    /// Notes that a start has failed which was to write into the shard of that key or group: upstream does not look whether it is
+    /// empty then, so that its tables stay until somebody looks at every shard.
+    pub(crate) fn keep_if_emptied(&mut self, key_hash: u64, group: &str) {
+        let shard = shard_of(key_hash, group);
+        if self.emptied.contains(&shard) {
+            self.emptied.retain(|other| *other != shard);
+            self.kept_empty.push(shard);
+        }
+    }
+
+    /// Somebody looks at every shard.
+    pub(crate) fn drop_kept_shards(&mut self) {
+        self.emptied.append(&mut self.kept_empty);
+        self.drop_empty_shards();
     }
 
     /// Forgets how large the tables of empty shards once were: upstream drops a shard's tables with its last key.

@@ -3,8 +3,8 @@
 use super::harness::*;
 use moonquake_clock::{Span, Thread};
 use moonquake_protocol::{
-    DescriptorVariant, ErrorCode, OffloadTaskItem, ReplicaDescriptor, ReplicaType, Request, Response,
-    StorageObjectMetadata, Uuid,
+    DescriptorVariant, ErrorCode, OffloadTaskItem, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request,
+    Response, StorageObjectMetadata, Uuid,
 };
 
 pub(super) fn report(
@@ -157,4 +157,22 @@ fn eviction_takes_the_memory_and_leaves_the_disk() {
     harness.put("other", 2 * MIB);
     harness.tick(Thread::Eviction);
     assert!(harness.exist("k") && !harness.exist("other"));
+}
+
+#[test]
+fn a_quarantined_replica_on_a_disk_does_not_count_as_released() {
+    for (in_memory, released) in [(false, 0), (true, 1)] {
+        let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+        harness.put("beside", 10);
+        if in_memory {
+            harness.put("k", 100);
+        }
+        report(&mut harness, client(0), "k", 100).unwrap();
+        harness
+            .upsert_start("k", 64, &ReplicateConfig::default())
+            .unwrap();
+        harness.advance(Span::from_secs(600));
+        let now = harness.now;
+        assert_eq!(harness.master.release_quarantine(now), released, "{in_memory}");
+    }
 }

@@ -212,3 +212,31 @@ fn an_upsert_without_room_keeps_the_old_object_only_without_the_quirk() {
         assert_eq!(harness.allocated(), 12 * MIB, "quarantined or still there");
     }
 }
+
+#[test]
+fn a_start_that_fails_leaves_the_tables_of_its_shard_as_they_are() {
+    // In a large table keys are walked through in another order than in a fresh one.
+    let order = |fails: bool| {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        let key = |number: u32| format!("k{number}");
+        for number in 0..40 {
+            harness.put_with(&key(number), 10, &in_group("g"));
+        }
+        for number in 1..40 {
+            harness.remove(&key(number), true).unwrap();
+        }
+        if fails {
+            let too_much = harness.upsert_start("k0", 2 * MIB, &in_group("g"));
+            assert_eq!(too_much, Err(ErrorCode::NoAvailableHandle));
+        } else {
+            harness.remove("k0", true).unwrap();
+        }
+        for number in 40..60 {
+            harness.put_with(&key(number), 10, &in_group("g"));
+        }
+        let all = harness.master.objects.by_shard();
+        let key_of = |id| harness.master.objects.key_of(id).to_owned();
+        all.into_iter().map(key_of).collect::<Vec<String>>()
+    };
+    assert_ne!(order(true), order(false));
+}

@@ -195,8 +195,12 @@ impl RealSide {
         Ok(self.process.tick(thread)?.did_round)
     }
 
-    /// Sets the random engines back to their start; the images are those of the Rust master.
-    pub(crate) fn rewind(&mut self, present: &[Vec<u8>; 2], fresh: &[Vec<u8>; 2]) -> Result<(), DifferError> {
+    /// Sets the random engines back to their start; the images are those of the Rust master. False if they have drawn something else.
+    pub(crate) fn rewind(
+        &mut self,
+        present: &[Vec<u8>; 2],
+        fresh: &[Vec<u8>; 2],
+    ) -> Result<bool, DifferError> {
         self.engines.rewind(self.process.pid(), present, fresh)
     }
 

@@ -119,6 +119,7 @@ fn campaign() {
                 let what = match &difference.parted {
                     Parted::Outcome { rust, real } => format!("{rust:?}\n{real:?}"),
                     Parted::State { rust, real } => format!("{rust:?}\n{real:?}"),
+                    Parted::Draws => "random numbers".to_owned(),
                 };
                 panic!(
                     "{}, seed {seed}:\n{:#?}\n{what}",
