@@ -55,7 +55,6 @@ struct Sent {
     ranges: Vec<Range>,
     lease_ms: Option<u64>,
 }
-
 #[derive(Clone)]
 struct Moving {
     actor: String,

@@ -81,7 +81,9 @@ impl Acceptor {
                 self.accept();
             }
             for thread in self.timers.rounds_due() {
-                self.shared.tick(thread);
+                if self.shared.tick_unless_frozen(thread).is_err() {
+                    return;
+                }
             }
         }
     }

@@ -18,7 +18,7 @@ use moonquake_clock::{ClockSource, Thread};
 use moonquake_master::Master;
 use moonquake_protocol::{Request, Response};
 use seats::Seats;
-use standing::Standing;
+use standing::{Over, Standing};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -81,6 +81,19 @@ impl Shared {
     fn tick(&self, thread: Thread) {
         let mut master = lock(&self.master);
         master.tick(self.clock.now(), thread);
+    }
+
+    /// The same when the server is not frozen, and stays so until it is over: who freezes it waits for the lock.
+    fn tick_unless_frozen(&self, thread: Thread) -> Result<(), Over> {
+        loop {
+            let mut master = lock(&self.master);
+            if !self.standing.is_special() {
+                master.tick(self.clock.now(), thread);
+                return Ok(());
+            }
+            drop(master);
+            self.standing.wait()?;
+        }
     }
 }
 
