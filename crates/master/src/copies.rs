@@ -267,6 +267,15 @@ impl Master {
         token: Token,
     ) -> Result<(), ErrorCode> {
         let task = self.own_task(client, key, moves, token)?;
+        if let Some(object) = self.objects.get_mut(key) {
+            // One after the other in the order in which they came, whatever order the object has them in: what is freed last is
+            // taken first. An end that finds its source gone takes all at once.
+            let each = task.targets.iter();
+            let targets: Replicas = each
+                .flat_map(|id| split_off(&mut object.replicas, |replica| replica.id == *id))
+                .collect();
+            self.free_all(&targets);
+        }
         self.abandon(key, &task);
         Ok(())
     }
@@ -278,11 +287,7 @@ impl Master {
             return;
         };
         unpin(object, task.source);
-        // One after the other in the order in which they came: what is freed last is taken first.
-        let mut targets = Replicas::new();
-        for id in &task.targets {
-            targets.extend(split_off(&mut object.replicas, |replica| replica.id == *id));
-        }
+        let targets = split_off(&mut object.replicas, |replica| task.targets.contains(&replica.id));
         self.free_all(&targets);
         if self.look(key).is_none() {
             self.erase(key);
