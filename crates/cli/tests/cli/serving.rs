@@ -15,8 +15,20 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Lines of the log that are more than a pipe holds.
 const REFUSALS: usize = 4_000;
 
+/// A server. A test that fails in between leaves none behind.
+struct Served(Option<Child>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// A server whose log nobody reads yet, started by a shell command in which it is `"$0" serve`.
-fn started(place: &Place, command: &str) -> (Child, String) {
+fn started(place: &Place, command: &str) -> (Served, String) {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", command, env!("CARGO_BIN_EXE_moonquake")])
@@ -26,27 +38,27 @@ fn started(place: &Place, command: &str) -> (Child, String) {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = shell.spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let served = Served(Some(child));
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
-    (child, address)
+    (served, address)
 }
 
 /// Ends it, and reads what it has said.
-fn ended(child: Child) -> Said {
-    let ended = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
-        .status();
+fn ended(mut served: Served) -> Said {
+    let id = served.0.as_ref().unwrap().id().to_string();
+    let ended = Command::new("kill").args(["-TERM", &id]).status();
     assert!(ended.unwrap().success());
+    let child = served.0.take().unwrap();
     Said::of(child.wait_with_output().unwrap())
 }
 
 #[test]
 fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
     let place = Place::new();
-    let (child, address) = started(&place, "ulimit -n 48; exec \"$0\" serve");
+    let (served, address) = started(&place, "ulimit -n 48; exec \"$0\" serve");
     let client_id = Uuid::new(1, 1);
     let peers: Vec<TcpStream> = (0..PEERS)
         .map(|sequence| {
@@ -70,7 +82,7 @@ fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
             sequence
         );
     }
-    ended(child)
+    ended(served)
         .exits(0)
         .complains("accepting failed, trying again and again");
 }
@@ -78,7 +90,7 @@ fn cli_a_server_out_of_file_descriptors_serves_whoever_waits_later() {
 #[test]
 fn cli_a_server_whose_log_nobody_reads_answers() {
     let place = Place::new();
-    let (child, address) = started(&place, "exec \"$0\" serve");
+    let (served, address) = started(&place, "exec \"$0\" serve");
     let client_id = Uuid::new(1, 1);
     let mut frame = encode_request(5, &Request::Ping { client_id }, Literal::With);
     // The hash of the request's type: each is refused and logged.
@@ -94,5 +106,5 @@ fn cli_a_server_whose_log_nobody_reads_answers() {
         let mut body = vec![0; header.body_bytes() as usize];
         peer.read_exact(&mut body).unwrap();
     }
-    ended(child).exits(0).complains("request refused");
+    ended(served).exits(0).complains("request refused");
 }

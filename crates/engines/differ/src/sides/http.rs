@@ -1,7 +1,8 @@
 //! One connection to the admin server that stays open.
 
+use super::wire::read_some;
 use crate::error::DifferError;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ impl Http {
                 let body = String::from_utf8(body.to_vec()).map_err(|error| nonsense(error.to_string()))?;
                 return Ok((status, body));
             }
-            let read = self.stream.read(&mut piece).map_err(failed)?;
+            let read = read_some(&mut self.stream, &mut piece).map_err(failed)?;
             if read == 0 {
                 return Err(failed(std::io::ErrorKind::UnexpectedEof.into()));
             }

@@ -86,15 +86,51 @@ impl Wire {
                     .map_err(|error| unreadable(error.to_string()))?;
                 return Ok(decoded.map_err(|error| format!("{error:?}")));
             }
-            let length = self
-                .stream
-                .read(&mut self.piece)
-                .map_err(failed("waiting for an answer"))?;
+            let length =
+                read_some(&mut self.stream, &mut self.piece).map_err(failed("waiting for an answer"))?;
             if length == 0 {
                 let ended = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
                 return Err(failed("waiting for an answer")(ended));
             }
             self.decoder.feed(&self.piece[..length]);
         }
+    }
+}
+
+/// Reads once. A signal interrupts the read of a socket with a time limit; whoever has to do with it looks after it, and the
+/// answer comes all the same.
+pub(super) fn read_some(mut source: impl Read, piece: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match source.read(piece) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_some;
+    use std::io::{Error, ErrorKind, Read, Result};
+
+    /// Two signals come first.
+    struct Interrupted(u32);
+
+    impl Read for Interrupted {
+        fn read(&mut self, piece: &mut [u8]) -> Result<usize> {
+            self.0 += 1;
+            if self.0 < 3 {
+                return Err(Error::from(ErrorKind::Interrupted));
+            }
+            piece[0] = 7;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_signal_does_not_end_a_read() {
+        let mut piece = [0; 4];
+        assert_eq!(read_some(Interrupted(0), &mut piece).unwrap(), 1);
+        assert_eq!(piece, [7, 0, 0, 0]);
     }
 }
