@@ -2,9 +2,16 @@
 
 use crate::compare::Difference;
 use crate::error::DifferError;
-use crate::operation::History;
+use crate::operation::{History, Operation};
 use crate::write::scenario;
+use serde::de::Error as _;
 use std::path::{Path, PathBuf};
+
+/// The longest name of a configuration.
+const NAME_BYTES: usize = 64;
+/// How far a history may set a clock, some three years: deadlines of the real master overflow when it comes near the end of
+/// what its clocks can show, and its threads then never come to rest.
+const FARTHEST_NS: i64 = 100_000_000_000_000_000;
 
 /// What was written for one difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,7 +102,39 @@ pub fn read(path: &Path) -> Result<History, DifferError> {
         path: shown.clone(),
         source,
     })?;
-    serde_json::from_str(&text).map_err(|source| DifferError::History { path: shown, source })
+    let history = serde_json::from_str(&text).and_then(|history| match wrong(&history) {
+        None => Ok(history),
+        Some(what) => Err(serde_json::Error::custom(what)),
+    });
+    history.map_err(|source| DifferError::History { path: shown, source })
+}
+
+/// What is wrong with a history that somebody else may have written.
+fn wrong(history: &History) -> Option<String> {
+    let name = &history.setup.name;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(is_plain) {
+        let rule = "1 to 64 small letters, digits and `-`, since files are named by it";
+        return Some(format!("the name of the setup must be {rule}"));
+    }
+    let mut sums = [0_i64; 2];
+    for (index, operation) in history.operations.iter().enumerate() {
+        let Operation::Clock {
+            realtime_ns,
+            monotonic_ns,
+        } = operation
+        else {
+            continue;
+        };
+        for (sum, step) in sums.iter_mut().zip([realtime_ns, monotonic_ns]) {
+            *sum = sum.saturating_add(*step);
+        }
+        if sums.iter().any(|sum| *sum > FARTHEST_NS) {
+            let limit = format!("{FARTHEST_NS} ns after the start at most");
+            return Some(format!("operation {index} sets a clock too far: {limit}"));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -115,5 +154,31 @@ mod tests {
         let names = std::fs::read_dir(folder.path()).expect("the folder").count();
         assert_eq!(names, 1, "only the folder is left");
         assert!(read(&taken).is_err());
+    }
+
+    #[test]
+    fn a_history_of_somebody_else_is_looked_at() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.history.json");
+        let told = |name: &str, more: &str, operations: &str| {
+            let setup = format!(r#""setup":{{"name":"{name}","flags":{{}}}}"#);
+            let text = format!(r#"{{{setup},"seed":null,"operations":[{operations}]{more}}}"#);
+            std::fs::write(&path, text).expect("a file");
+            read(&path).map(|_| ()).map_err(|error| format!("{error:?}"))
+        };
+        let clock = |ns: i64| format!(r#"{{"clock":{{"realtime_ns":{ns},"monotonic_ns":0}}}}"#);
+        let far = 100_000_000_000_000_000;
+        assert_eq!(told("a-1", "", &clock(far)), Ok(()));
+        let twice = format!("{},{}", clock(far), clock(1));
+        for (wrong, says) in [
+            (told("../x", "", ""), "name of the setup"),
+            (told("", "", ""), "name of the setup"),
+            (told(&"x".repeat(65), "", ""), "name of the setup"),
+            (told("a", r#","zzz":1"#, ""), "zzz"),
+            (told("a", "", &twice), "operation 1 sets a clock too far"),
+        ] {
+            let error = wrong.expect_err(says);
+            assert!(error.contains(says), "{error}");
+        }
     }
 }

@@ -41,6 +41,7 @@ pub enum Operation {
 
 /// Operations in a row, on a master with this configuration that was just started or reset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct History {
     /// The configuration.
     pub setup: Setup,

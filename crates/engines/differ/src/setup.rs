@@ -34,6 +34,7 @@ impl Theme {
 
 /// One configuration: a name, the flags that are not upstream's defaults, and what its histories are about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Setup {
     /// Its name in reports.
     pub name: String,

@@ -183,8 +183,9 @@ fn a_revoked_copy_frees_its_targets_at_once() {
         .unwrap();
 }
 
-#[test]
-fn the_targets_of_a_revoked_copy_are_freed_in_their_order_whatever_became_of_the_object() {
+/// The holes that puts take after a copy onto the three of them was given up, once a segment with a replica had left. What is
+/// freed last is taken first.
+fn holes_after(leaves: &str, give_up: impl Fn(&mut Harness)) -> [usize; 3] {
     let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB), ("c", MIB)]);
     let on_a_and_b = ReplicateConfig {
         replica_num: 2,
@@ -192,23 +193,40 @@ fn the_targets_of_a_revoked_copy_are_freed_in_their_order_whatever_became_of_the
         ..ReplicateConfig::default()
     };
     assert_eq!(names(&harness.put_with("k", 10, &on_a_and_b)), ["a", "b"]);
-    // Three holes that do not touch; what is freed last is taken first.
     let address = |replicas: &[ReplicaDescriptor]| range(&replicas[0]).buffer_address;
     let places: Vec<u64> = (0..6)
         .map(|number| address(&harness.put_with(&format!("x{number}"), 10, &on("c"))))
         .collect();
+    // Holes that do not touch; the first target gets the last one.
     for number in [0, 2, 4] {
         harness.remove(&format!("x{number}"), true).unwrap();
     }
     copy(&mut harness, "k", "a", &["c", "c", "c"]).unwrap();
-    // The replica that goes is put behind the others, and one of these takes its place.
-    harness.unmount("b").unwrap();
+    // The replica that goes changes places with the last of the others.
+    harness.unmount(leaves).unwrap();
     harness.master.settle_cleanup();
-    assert_eq!(finish!(harness, CopyRevoke, client(1)), Ok(()));
-    for hole in [0, 2, 4] {
-        let taken = harness.put_with(&format!("y{hole}"), 10, &on("c"));
-        assert_eq!(address(&taken), places[hole]);
-    }
+    give_up(&mut harness);
+    [0, 1, 2].map(|number| {
+        let taken = address(&harness.put_with(&format!("y{number}"), 10, &on("c")));
+        places.iter().position(|place| *place == taken).unwrap()
+    })
+}
+
+#[test]
+fn the_targets_of_a_revoked_copy_are_freed_in_their_order_whatever_became_of_the_object() {
+    let revoke = |harness: &mut Harness| assert_eq!(finish!(harness, CopyRevoke, client(1)), Ok(()));
+    assert_eq!(holes_after("b", revoke), [0, 2, 4]);
+}
+
+#[test]
+fn a_copy_that_ends_without_its_source_frees_its_targets_as_the_object_has_them() {
+    let end = |harness: &mut Harness| {
+        assert_eq!(
+            finish!(harness, CopyEnd, client(1)),
+            Err(ErrorCode::ReplicaIsGone)
+        );
+    };
+    assert_eq!(holes_after("a", end), [2, 4, 0]);
 }
 
 #[test]

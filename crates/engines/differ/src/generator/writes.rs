@@ -47,22 +47,7 @@ impl Generator {
         if let Request::BatchPutStart { client_id, keys, .. }
         | Request::BatchUpsertStart { client_id, keys, .. } = &start
         {
-            let (client_id, tenant_id) = (*client_id, TENANT.to_owned());
-            let object_metas = keys.iter().map(|key| self.meta(key.clone())).collect();
-            let end = if put {
-                Request::BatchPutEnd {
-                    client_id,
-                    object_metas,
-                    replica_type: self.kind(),
-                    tenant_id,
-                }
-            } else {
-                Request::BatchUpsertEnd {
-                    client_id,
-                    object_metas,
-                    tenant_id,
-                }
-            };
+            let end = self.batch_end_of(put, *client_id, keys.clone());
             self.script.push_back(Operation::Call(end));
         }
         Operation::Call(start)
@@ -274,6 +259,10 @@ impl Generator {
 
     fn batch_end(&mut self, put: bool) -> Request {
         let (client_id, keys) = self.batch_meant();
+        self.batch_end_of(put, client_id, keys)
+    }
+
+    fn batch_end_of(&mut self, put: bool, client_id: Uuid, keys: Vec<String>) -> Request {
         let object_metas = keys.into_iter().map(|key| self.meta(key)).collect();
         let tenant_id = TENANT.to_owned();
         if put {

@@ -95,14 +95,7 @@ impl RustSide {
         let mut state = State {
             allocated_bytes: view.allocated_bytes,
             capacity_bytes: view.capacity_bytes,
-            // As lines, since that is how the admin server gives them.
-            order: self
-                .master
-                .readable_keys()
-                .join("\n")
-                .lines()
-                .map(str::to_owned)
-                .collect(),
+            order: as_lines(&self.master.readable_keys()),
             ..State::default()
         };
         for key in keys.iter().filter(|key| !key.is_empty()) {
@@ -142,4 +135,22 @@ impl RustSide {
 
 fn error_name(error: Option<ErrorCode>) -> String {
     error.map_or_else(|| "OK".to_owned(), |code| code.to_string())
+}
+
+/// The keys as they are read back from lines, since that is how the admin server gives them: a line ends behind each key.
+fn as_lines(keys: &[&str]) -> Vec<String> {
+    let text: String = keys.iter().flat_map(|key| [*key, "\n"]).collect();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_lines;
+
+    #[test]
+    fn a_key_is_a_line_also_if_it_is_empty_or_more_than_one() {
+        assert!(as_lines(&[]).is_empty());
+        assert_eq!(as_lines(&[""]), [""]);
+        assert_eq!(as_lines(&["a", "", "b\nc"]), ["a", "", "b", "c"]);
+    }
 }
