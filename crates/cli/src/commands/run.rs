@@ -75,7 +75,7 @@ be added; schema grows when one changes its meaning or goes away.
 
 Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,
 64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
-harness or of the disk, 130 Ctrl-C.";
+harness or of the disk, 130 Ctrl-C, 143 SIGTERM.";
 
 /// Runs what was asked for.
 pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {

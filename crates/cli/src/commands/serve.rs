@@ -45,7 +45,7 @@ A failpoint is phase=action, several are joined by `;`. `moonquake catalog` list
 [p%][n*]task[(argument)], joined by `->`; tasks are off, return(CODE|drop|cut), sleep(ms), delay(ms), pause(ms), panic,
 print and yield.
 
-The first line of the output is the address. Ctrl-C or SIGTERM ends the server, with exit code 0.
+The first line of the output is `listening on HOST:PORT`. Ctrl-C or SIGTERM ends the server, with exit code 0.
 
 A thread for each connection answers. `cargo bench -p moonquake --bench served`, in the sources,
 measures this server beside the real master and beside echoes that do no work, in one run: processor time of the server an
