@@ -7,6 +7,7 @@
 mod acceptor;
 mod answer;
 mod input;
+mod near;
 mod peer;
 mod seats;
 mod standing;

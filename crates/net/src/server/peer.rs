@@ -7,6 +7,7 @@
 use super::Shared;
 use super::answer::{Call, encode_answer, read_call};
 use super::input::Input;
+use super::near::Near;
 use super::seats::{Seat, Turn};
 use super::standing::Over;
 use crate::failpoints::{Effect, Strike, phase_of, strike};
@@ -70,6 +71,7 @@ pub(super) struct Peer<'a> {
     seat: &'a Seat,
     name: String,
     input: Input,
+    near: Near,
     output: Vec<u8>,
     /// An answer that was written; its memory serves for the next.
     spare: Response,
@@ -95,6 +97,7 @@ impl<'a> Peer<'a> {
             seat,
             name: address.to_string(),
             input: Input::new(),
+            near: Near::default(),
             output: Vec::new(),
             spare: NO_ANSWER,
         }
@@ -108,6 +111,7 @@ impl<'a> Peer<'a> {
                     return StreamEnd::Closed { pending_bytes }.into();
                 }
                 Ok(_) => {
+                    self.near.read(&self.seat.stream);
                     if let Err(end) = self.answer_waiting() {
                         return end;
                     }
