@@ -114,6 +114,15 @@ impl Kind {
                     state.allocated_bytes, state.capacity_bytes
                 )
             }
+            Kind::Advanced { by } => format!("both clocks of every actor move by {by}"),
+            Kind::Note { text } => text.clone(),
+            other => other.memory_line(),
+        }
+    }
+
+    /// What is about buffers and bytes.
+    fn memory_line(&self) -> String {
+        match self {
             Kind::Sight {
                 buffer,
                 witness,
@@ -160,8 +169,6 @@ impl Kind {
             } => format!("{name}: {content}"),
             Kind::Bytes { name, content: None } => format!("{name} does not exist"),
             Kind::Brought { key, content } => format!("brought {key}: {content}"),
-            Kind::Advanced { by } => format!("both clocks of every actor move by {by}"),
-            Kind::Note { text } => text.clone(),
             _ => String::new(),
         }
     }

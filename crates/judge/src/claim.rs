@@ -48,16 +48,7 @@ pub(crate) fn compare(
         .collect();
     let same = said.is == outcome.verdict;
     let met = same && (!listed || (unclaimed.is_empty() && unfailed.is_empty()));
-    let mut deviations = Vec::new();
-    if !same {
-        deviations.push(format!(
-            "the file says {}, and the verdict is {}",
-            said.is, outcome.verdict
-        ));
-    }
-    if outcome.verdict == Verdict::NotReproduced && !same {
-        deviations.extend(outcome.proof.missing.iter().map(ToString::to_string));
-    }
+    let mut deviations = other_verdict(said.is, outcome);
     if !met && said.is != Verdict::NotReproduced {
         let surprising = failed
             .iter()
@@ -83,6 +74,21 @@ pub(crate) fn compare(
         claimed_unfailed: unfailed,
     };
     (Some(claim), deviations)
+}
+
+/// What there is to say when another verdict came out than the file says; nothing if it is the same.
+fn other_verdict(said: Verdict, outcome: &Outcome<'_>) -> Vec<String> {
+    if said == outcome.verdict {
+        return Vec::new();
+    }
+    let mut deviations = vec![format!(
+        "the file says {said}, and the verdict is {}",
+        outcome.verdict
+    )];
+    if outcome.verdict == Verdict::NotReproduced {
+        deviations.extend(outcome.proof.missing.iter().map(ToString::to_string));
+    }
+    deviations
 }
 
 fn describe(finding: &Finding) -> String {

@@ -11,7 +11,7 @@ use crate::{
 use moonquake_evidence::{Event, EventId, Evidence, Kind, Op};
 use moonquake_faults::Dimension;
 use moonquake_judge::{Cited, Finding, Judgement, NameAnswer, Status, Touch};
-use moonquake_scenario::Plan;
+use moonquake_scenario::{Plan, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most expectations that column three spells out when all is well.
@@ -54,14 +54,8 @@ fn build(
     projection: Option<&Projection>,
 ) -> Result<Postmortem, ReportError> {
     let citer = Citer::new(evidence, projection);
-    let mut ends = BTreeMap::new();
-    for event in &evidence.events {
-        if let (Some(op), Kind::StepEnded { .. }) = (event.op, &event.kind) {
-            ends.entry(op).or_insert(event);
-        }
-    }
     let maker = Maker {
-        ends,
+        ends: first_ends(evidence),
         plan,
         evidence,
         judgement,
@@ -76,21 +70,8 @@ fn build(
         .find(|event| matches!(event.kind, Kind::Injected { .. }));
     let mut postmortem = Postmortem {
         schema: SCHEMA,
-        scenario: Scenario {
-            id: plan.id.clone(),
-            title: plan.title.clone(),
-            why: plan.why.clone(),
-            see: plan.see.clone(),
-            path: plan.path.clone(),
-            sha256: plan.sha256.clone(),
-        },
-        run: Run {
-            engine: evidence.baseline.engine.clone(),
-            profile: evidence.baseline.profile.clone(),
-            seed: evidence.baseline.seed,
-            events: evidence.events.len(),
-            evidence_sha256: evidence.hash(),
-        },
+        scenario: scenario_of(plan),
+        run: run_of(evidence),
         verdict: judgement.verdict,
         claim: maker.file_claim(),
         baseline: maker.before(injection),
@@ -115,23 +96,62 @@ fn build(
         timeline: Vec::new(),
         replay: replay.to_owned(),
     };
+    let context = context_of(plan, &postmortem);
+    let timeline = rows(evidence, &context);
+    postmortem.lanes = lanes::lanes(plan, evidence, &timeline, &context.fails);
+    postmortem.timeline = timeline;
+    Ok(postmortem)
+}
+
+/// Where each operation ended first.
+fn first_ends(evidence: &Evidence) -> BTreeMap<Op, &Event> {
+    let mut ends = BTreeMap::new();
+    for event in &evidence.events {
+        if let (Some(op), Kind::StepEnded { .. }) = (event.op, &event.kind) {
+            ends.entry(op).or_insert(event);
+        }
+    }
+    ends
+}
+
+fn scenario_of(plan: &Plan) -> Scenario {
+    Scenario {
+        id: plan.id.clone(),
+        title: plan.title.clone(),
+        why: plan.why.clone(),
+        see: plan.see.clone(),
+        path: plan.path.clone(),
+        sha256: plan.sha256.clone(),
+    }
+}
+
+fn run_of(evidence: &Evidence) -> Run {
+    Run {
+        engine: evidence.baseline.engine.clone(),
+        profile: evidence.baseline.profile.clone(),
+        seed: evidence.baseline.seed,
+        events: evidence.events.len(),
+        evidence_sha256: evidence.hash(),
+    }
+}
+
+/// What the timeline needs to know of the rest.
+fn context_of(plan: &Plan, postmortem: &Postmortem) -> Context {
     let proven = postmortem.proof.seen.iter().filter(|_| postmortem.proof.proven);
-    let context = Context {
-        cited: &cited_in(&postmortem),
-        fails: failures(&postmortem),
+    let instant = |step: &Step| step.at.as_ref().map(|at| at.text.clone());
+    Context {
+        cited: cited_in(postmortem),
+        fails: failures(postmortem),
         proves: proven
             .flat_map(|seen| seen.events().ids().iter().copied())
             .collect(),
         steps: plan
             .steps
             .iter()
-            .map(|step| (step_name(step), step.at.as_ref().map(|at| at.text.clone())))
+            .map(|step| (step_name(step), instant(step)))
             .collect(),
         show_clocks: plan.fault.dimension == Dimension::Clock,
-    };
-    postmortem.timeline = rows(evidence, &context);
-    postmortem.lanes = lanes::lanes(plan, evidence, &postmortem.timeline, &context.fails);
-    Ok(postmortem)
+    }
 }
 
 struct Maker<'a> {

@@ -66,9 +66,9 @@ impl Row {
 }
 
 /// What the rows are made with, apart from the evidence.
-pub(crate) struct Context<'a> {
+pub(crate) struct Context {
     /// Events that a claim rests on: these are never hidden in a summary.
-    pub(crate) cited: &'a BTreeSet<EventId>,
+    pub(crate) cited: BTreeSet<EventId>,
     /// For each event the names of what it shows to have failed.
     pub(crate) fails: BTreeMap<EventId, Vec<String>>,
     /// The events that prove the injection.
@@ -79,20 +79,20 @@ pub(crate) struct Context<'a> {
     pub(crate) show_clocks: bool,
 }
 
-impl Context<'_> {
+impl Context {
     fn step(&self, index: u32) -> Option<&(String, Option<String>)> {
         self.steps.get(usize::try_from(index).ok()?)
     }
 }
 
 /// The rows of the timeline.
-pub(crate) fn rows(evidence: &Evidence, context: &Context<'_>) -> Vec<Row> {
+pub(crate) fn rows(evidence: &Evidence, context: &Context) -> Vec<Row> {
     let events = &evidence.events;
     let first_step = events
         .iter()
         .position(|event| matches!(event.kind, Kind::StepBegan { .. }))
         .unwrap_or(events.len());
-    let quiet = quiet_events(events, first_step, context.cited);
+    let quiet = quiet_events(events, first_step, &context.cited);
     let clocks_off = if context.show_clocks {
         clocks_off(events)
     } else {
@@ -125,7 +125,7 @@ pub(crate) fn rows(evidence: &Evidence, context: &Context<'_>) -> Vec<Row> {
 }
 
 /// What the rest of the report has to say about a row.
-fn finish(row: &mut Row, context: &Context<'_>, clocks_off: &BTreeMap<EventId, String>) {
+fn finish(row: &mut Row, context: &Context, clocks_off: &BTreeMap<EventId, String>) {
     for id in &row.events {
         for name in context.fails.get(id).into_iter().flatten() {
             if !row.fails.contains(name) {
@@ -196,7 +196,7 @@ fn same_again(events: &[Event]) -> BTreeSet<Op> {
     same
 }
 
-fn single(event: &Event, context: &Context<'_>, quiet: bool) -> Row {
+fn single(event: &Event, context: &Context, quiet: bool) -> Row {
     let kind = match &event.kind {
         Kind::StepBegan { .. } => RowKind::Step,
         Kind::StepEnded { .. } => RowKind::Result,
@@ -334,7 +334,7 @@ fn row_of(kind: RowKind, events: &[Event], text: String) -> Row {
 }
 
 /// Many events in one line: repetitions by their result, frames by RPC, moved clocks by their sum, the rest by count.
-fn summary(events: &[Event], setup: bool, context: &Context<'_>) -> Row {
+fn summary(events: &[Event], setup: bool, context: &Context) -> Row {
     let mut ended: BTreeMap<(u32, &str), usize> = BTreeMap::new();
     let mut frames: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut moved, mut states, mut others) = (Span::ZERO, 0_usize, 0_usize);

@@ -9,7 +9,7 @@ use crate::error::ProblemKind;
 use crate::reach::reaches;
 use crate::{Fault, Trigger};
 use moonquake_clock::Span;
-use moonquake_faults::{DIMENSIONS, Dimension, PHASES, PhaseId, TriggerKind};
+use moonquake_faults::{ActionKind, DIMENSIONS, Dimension, DimensionRow, PHASES, PhaseId, TriggerKind};
 
 const KEYS: [&str; 8] = [
     "dimension",
@@ -312,7 +312,7 @@ fn check_reach(
 fn combination(
     dimension: Dimension,
     kind: TriggerKind,
-    action: Option<moonquake_faults::ActionKind>,
+    action: Option<ActionKind>,
     fault: &Table<'_>,
     problems: &mut Problems,
 ) {
@@ -360,35 +360,41 @@ fn combination(
             format!("`{}` would be a second fault", action.word()),
             "leave `action` out: the boundary or the stimulus itself is the fault",
         ),
-        Some(action) => {
-            let homes: Vec<&str> = DIMENSIONS
-                .iter()
-                .filter(|other| {
-                    other
-                        .allowed
-                        .iter()
-                        .any(|(trigger, allowed)| *trigger == kind && allowed.contains(&action))
-                })
-                .map(|other| other.name)
-                .collect();
-            let other = if homes.is_empty() {
-                String::new()
-            } else {
-                format!("; `{}` belongs to {}", action.word(), homes.join(", "))
-            };
-            problems.add_at(
-                ProblemKind::Fault,
-                format!(
-                    "a fault of dimension `{}` has no action `{}`",
-                    row.name,
-                    action.word()
-                ),
-                vec![
-                    (fault.value_span("action"), "this action".to_owned()),
-                    (fault.value_span("dimension"), "with this dimension".to_owned()),
-                ],
-                format!("{}{other}", super::problems::one_of(words)),
-            );
-        }
+        Some(action) => foreign_action(dimension, kind, action, fault, problems),
     }
+}
+
+/// Reports an action that the dimension does not have, and says which ones have it.
+fn foreign_action(
+    dimension: Dimension,
+    kind: TriggerKind,
+    action: ActionKind,
+    fault: &Table<'_>,
+    problems: &mut Problems,
+) {
+    let has_it = |other: &&DimensionRow| {
+        let mut allowed = other.allowed.iter();
+        allowed.any(|(trigger, actions)| *trigger == kind && actions.contains(&action))
+    };
+    let homes: Vec<&str> = DIMENSIONS.iter().filter(has_it).map(|other| other.name).collect();
+    let other = if homes.is_empty() {
+        String::new()
+    } else {
+        format!("; `{}` belongs to {}", action.word(), homes.join(", "))
+    };
+    let own = dimension.actions(kind).unwrap_or_default();
+    let words: Vec<&str> = own.iter().map(|action| action.word()).collect();
+    problems.add_at(
+        ProblemKind::Fault,
+        format!(
+            "a fault of dimension `{}` has no action `{}`",
+            dimension.row().name,
+            action.word()
+        ),
+        vec![
+            (fault.value_span("action"), "this action".to_owned()),
+            (fault.value_span("dimension"), "with this dimension".to_owned()),
+        ],
+        format!("{}{other}", super::problems::one_of(words)),
+    );
 }

@@ -1,6 +1,7 @@
 //! The top of a file, and the order in which its parts are read.
 
 use super::*;
+use crate::Step;
 use std::ops::Range;
 
 const KEYS: [&str; 11] = [
@@ -35,25 +36,12 @@ pub(super) fn read<'a>(
     let mut names = Names::default();
     let world =
         part(&top, "world", "[world]", problems).map(|table| world::read(&table, &mut names, problems));
-    if let Some(timeline) = part(&top, "timeline", "[timeline]", problems) {
-        for step in world::timeline_steps(&timeline, source, problems) {
-            names.add_step(step, problems);
-            if problems.is_full() {
-                return None;
-            }
-        }
-    }
+    name_steps(&top, source, &mut names, problems)?;
     let fault_table = the_fault(&top, problems);
     let fault = fault_table
         .as_ref()
         .and_then(|table| fault::read(table, &names, problems));
-    let mut read = Vec::new();
-    for index in 0..names.steps.len() {
-        read.push(steps::read(index, &names, problems));
-        if problems.is_full() {
-            return None;
-        }
-    }
+    let read = read_steps(&names, problems)?;
     let watch = top
         .get("watch")
         .and_then(|value| tree::table(value, "[watch]", "`[watch]`", problems))
@@ -82,6 +70,37 @@ pub(super) fn read<'a>(
         rules::check(&plan, &fault_table?, &names, problems);
     }
     Some(plan)
+}
+
+/// Names the steps of the timeline, so that other parts can speak of them. Nothing if there are too many problems to go on.
+fn name_steps<'a>(
+    top: &Table<'a>,
+    source: &str,
+    names: &mut Names<'a>,
+    problems: &mut Problems,
+) -> Option<()> {
+    let Some(timeline) = part(top, "timeline", "[timeline]", problems) else {
+        return Some(());
+    };
+    for step in world::timeline_steps(&timeline, source, problems) {
+        names.add_step(step, problems);
+        if problems.is_full() {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Reads each step, as far as it can be read. Nothing if there are too many problems to go on.
+fn read_steps(names: &Names<'_>, problems: &mut Problems) -> Option<Vec<Option<Step>>> {
+    let mut read = Vec::new();
+    for index in 0..names.steps.len() {
+        read.push(steps::read(index, names, problems));
+        if problems.is_full() {
+            return None;
+        }
+    }
+    Some(read)
 }
 
 fn hex(source: &str) -> String {
