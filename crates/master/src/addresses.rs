@@ -29,7 +29,7 @@ fn distinct_hosts(endpoints: &[&str]) -> Vec<String> {
     for endpoint in endpoints.iter().filter(|endpoint| !endpoint.is_empty()) {
         let host = host_of(endpoint);
         if !hosts.contains(&host) {
-            order.insert_absent(hash_of(host.as_bytes()), hosts.len());
+            order.insert(hash_of(host.as_bytes()), hosts.len());
             hosts.push(host);
         }
     }

@@ -123,6 +123,18 @@ pub(crate) fn execute(args: &Args, seed: u64, format: Format, out: &mut Out) -> 
     }
 }
 
+/// Whether histories can be written there once they are found, which may be hours later. Nothing is left behind.
+fn try_folder(folder: &Path) -> Result<(), CliError> {
+    let present = folder.ancestors().find(|above| above.exists());
+    tempfile::tempfile_in(present.unwrap_or(Path::new("."))).map_err(|error| CliError::DifferFile {
+        what: format!(
+            "differences cannot be written to {}: {error}; name another folder with --out",
+            folder.display()
+        ),
+    })?;
+    Ok(())
+}
+
 /// A difference with what was written about it.
 struct Written<'a> {
     found: &'a Found,
@@ -131,11 +143,7 @@ struct Written<'a> {
 }
 
 fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit, CliError> {
-    if args.out.exists() && !args.out.is_dir() {
-        return Err(CliError::DifferFile {
-            what: format!("{} is no folder; name another with --out", args.out.display()),
-        });
-    }
+    try_folder(&args.out)?;
     let stop = Stop::listen()?;
     let campaign = Campaign {
         operations: args.ops,

@@ -156,3 +156,16 @@ fn cli_a_campaign_that_would_compare_nothing_is_refused() {
             .complains("cannot be used with");
     }
 }
+
+#[test]
+fn cli_a_campaign_that_could_not_write_what_it_finds_is_refused_before_it_begins() {
+    let place = Place::new();
+    place.file("taken", "a file");
+    for out in ["taken", "taken/deeper/still"] {
+        place
+            .moonquake(&["diff", "--random", "--out", out])
+            .exits(64)
+            .complains(out)
+            .complains("--out");
+    }
+}

@@ -1,8 +1,10 @@
 //! Where objects lie: in chunks that never move, so that a million of them grow without a copy and without slack. The head
 //! of each lies apart, since a probe needs nothing else.
 
+use super::column::Column;
 use super::head::{Head, Heads};
 use super::object::Object;
+use super::order::Nodes;
 
 /// Entries of one chunk.
 const CHUNK: usize = 4_096;
@@ -12,6 +14,16 @@ const CHUNK: usize = 4_096;
 pub(crate) struct Id(u32);
 
 impl Id {
+    /// The number as that of a node.
+    pub(crate) fn node(self) -> u32 {
+        self.0
+    }
+
+    /// The number of a node.
+    pub(crate) fn of_node(node: u32) -> Id {
+        Id(node)
+    }
+
     /// The number as an index; numbers are given from 0 on.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -30,10 +42,43 @@ struct Entry {
     object: Object,
 }
 
+/// A list of objects: each is in at most one of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The objects of a shard.
+    Keys,
+    /// Those whose write is under way.
+    Writing,
+}
+
+/// The nodes of the lists of one kind: objects, by number.
+pub(crate) struct Links<'a> {
+    heads: &'a Heads,
+    next: &'a mut Column<u32>,
+}
+
+impl Nodes for Links<'_> {
+    fn hash(&self, node: u32) -> u64 {
+        self.heads.get(Id(node)).map_or(0, |head| head.hash)
+    }
+
+    fn next(&self, node: u32) -> u32 {
+        self.next.get(Id(node)).copied().unwrap_or_default()
+    }
+
+    fn set_next(&mut self, node: u32, next: u32) {
+        if let Some(slot) = self.next.get_mut(Id(node)) {
+            *slot = next;
+        }
+    }
+}
+
 /// All objects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
     heads: Heads,
+    /// For each kind of list the object behind each object.
+    next: [Column<u32>; 2],
     chunks: Vec<Vec<Option<Entry>>>,
     spare: Vec<Id>,
     length: usize,
@@ -53,6 +98,22 @@ impl Arena {
     /// The head of an object that is there, to change it.
     pub(crate) fn head_mut(&mut self, id: Id) -> Option<&mut Head> {
         self.heads.get_mut(id)
+    }
+
+    /// The nodes of the lists of one kind.
+    pub(crate) fn links(&mut self, list: List) -> Links<'_> {
+        Links {
+            heads: &self.heads,
+            next: &mut self.next[list as usize],
+        }
+    }
+
+    /// What comes behind an object in its list of that kind, as its node.
+    pub(crate) fn next(&self, list: List, node: u32) -> u32 {
+        self.next[list as usize]
+            .get(Id(node))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// An object, if it is there.
@@ -100,6 +161,9 @@ impl Arena {
         self.chunks[chunk].push(entry);
         let id = Id((chunk * CHUNK + self.chunks[chunk].len() - 1) as u32);
         self.heads.set(id, head);
+        for next in &mut self.next {
+            next.set(id, 0);
+        }
         id
     }
 

@@ -1,19 +1,12 @@
 //! What a probe needs to know of an object, in one line of memory: its key, its lease, and where it can be read.
 
-use super::arena::Id;
-use super::pages::{HUGE_BYTES, Pages};
+use super::column::Column;
 use crate::segments::MountId;
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Longest key that is kept in place, in bytes.
 const IN_PLACE: usize = 32;
-
-/// Heads of one chunk: those of a huge page.
-const CHUNK: usize = HUGE_BYTES / size_of::<Head>();
-
-/// Heads of the first chunk at first.
-const LEAST: usize = 64;
 
 /// The number of bytes of a key that lies elsewhere.
 const LONG: u8 = u8::MAX;
@@ -88,49 +81,8 @@ impl Head {
     }
 }
 
-/// The heads of all objects, by number. What lies at the number of no object means nothing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Heads(Vec<Pages<Head>>);
-
-impl Heads {
-    /// A head, if a number so high was ever given.
-    pub(crate) fn get(&self, id: Id) -> Option<&Head> {
-        let place = id.index();
-        self.0.get(place / CHUNK)?.values().get(place % CHUNK)
-    }
-
-    /// A head to change, if a number so high was ever given.
-    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Head> {
-        let place = id.index();
-        let chunk = self.0.get_mut(place / CHUNK)?;
-        chunk.values_mut().get_mut(place % CHUNK)
-    }
-
-    /// Sets a head. The number is one that was given, or the next.
-    pub(crate) fn set(&mut self, id: Id, head: Head) {
-        let place = id.index();
-        if place.is_multiple_of(CHUNK) && place > 0 && self.0.len() == place / CHUNK {
-            self.0.push(Pages::zeroed(CHUNK));
-        }
-        if self.get(id).is_none() {
-            self.grow_first();
-        }
-        if let Some(slot) = self.get_mut(id) {
-            *slot = head;
-        }
-    }
-
-    /// A small store takes little memory: its first chunk grows until it fills a huge page.
-    fn grow_first(&mut self) {
-        let present = self.0.first().map_or(&[][..], |chunk| chunk.values());
-        let mut larger = Pages::zeroed((present.len() * 2).clamp(LEAST, CHUNK));
-        larger.values_mut()[..present.len()].copy_from_slice(present);
-        match self.0.first_mut() {
-            Some(first) => *first = larger,
-            None => self.0.push(larger),
-        }
-    }
-}
+/// The heads of all objects. What lies at the number of no object means nothing.
+pub(crate) type Heads = Column<Head>;
 
 #[cfg(test)]
 mod tests {
@@ -148,24 +100,5 @@ mod tests {
             assert_eq!(head.is_key(&format!("{key}k")), short.then_some(false));
             assert_eq!(head.is_key("other"), short.then_some(false));
         }
-    }
-
-    #[test]
-    fn heads_stay_where_they_are_put_while_their_number_grows() {
-        let mut heads = Heads::default();
-        assert!(heads.get(Id::from_index(0)).is_none());
-        let count = 2 * CHUNK + 3;
-        for number in 0..count {
-            heads.set(Id::from_index(number), Head::new(number as u64, ""));
-        }
-        heads.set(Id::from_index(7), Head::new(0, "again"));
-        for number in (0..count).filter(|number| *number != 7) {
-            assert_eq!(
-                heads.get(Id::from_index(number)).map(|head| head.hash),
-                Some(number as u64)
-            );
-        }
-        assert_eq!(heads.get(Id::from_index(7)).and_then(Head::key), Some("again"));
-        assert!(heads.get(Id::from_index(3 * CHUNK)).is_none());
     }
 }

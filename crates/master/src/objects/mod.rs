@@ -1,6 +1,7 @@
 //! What the master knows of each key. Mirrors `master_service.h:ObjectMetadata` and its shards.
 
 mod arena;
+mod column;
 pub(crate) mod hash;
 mod head;
 mod index;

@@ -1,13 +1,14 @@
 //! The order in which `std::unordered_set` and `std::unordered_map` of the GNU C++ library visit their elements.
 //!
-//! Upstream walks such tables in its rounds, and the order of its frees decides later addresses. This table keeps the
-//! same singly linked list, the same buckets and the same growth, and nothing else.
+//! Upstream walks such tables in its rounds, and the order of its frees decides later addresses. A [`Chain`] keeps the
+//! same singly linked list, the same buckets and the same growth, and nothing else. The nodes of a list lie where its owner
+//! has them: those of keys beside the heads of objects, those of a [`HashOrder`] in a table of its own.
 
 use super::arena::Id;
 
 const NONE: u32 = u32::MAX;
 /// The node before the first element. It stands for a place and holds nothing.
-const HEAD: u32 = 0;
+const HEAD: u32 = u32::MAX - 1;
 
 /// Tables with no more buckets stay as they are. Measured: one of 953 stays, one of 1031 shrinks.
 const SHRINKS_ABOVE: usize = 1024;
@@ -28,18 +29,19 @@ const BUCKET_COUNTS: &[u32] = &[
     4026031, 4355707, 4712381, 5098259,
 ];
 
-#[derive(Clone, Debug)]
-struct Node<K> {
-    hash: u64,
-    key: K,
-    next: u32,
+/// The nodes of a list, by number.
+pub(crate) trait Nodes {
+    /// The hash of a node's element.
+    fn hash(&self, node: u32) -> u64;
+    /// What was last set as the next node.
+    fn next(&self, node: u32) -> u32;
+    /// Sets the next node.
+    fn set_next(&mut self, node: u32, next: u32);
 }
 
-/// Elements in the library's order.
+/// A list of nodes in the library's order, with its buckets.
 #[derive(Clone, Debug)]
-pub(crate) struct HashOrder<K> {
-    nodes: Vec<Node<K>>,
-    spare: Vec<u32>,
+pub(crate) struct Chain {
     /// For each bucket the node before its first element.
     buckets: Vec<u32>,
     /// The first element and its bucket: what is added to an empty bucket goes in front of it, and need not look at it.
@@ -49,14 +51,9 @@ pub(crate) struct HashOrder<K> {
     length: u32,
 }
 
-/// Keys in the library's order.
-pub(crate) type KeyOrder = HashOrder<Id>;
-
-impl<K> Default for HashOrder<K> {
+impl Default for Chain {
     fn default() -> Self {
-        HashOrder {
-            nodes: Vec::new(),
-            spare: Vec::new(),
+        Chain {
             buckets: Vec::new(),
             first: NONE,
             first_bucket: NONE,
@@ -66,19 +63,12 @@ impl<K> Default for HashOrder<K> {
     }
 }
 
-impl<K: Copy + Default + Eq> HashOrder<K> {
-    /// An empty table that was asked to reserve room for `elements`. Mirrors `reserve`.
-    pub(crate) fn with_reserve(elements: u32) -> Self {
-        let mut order = HashOrder::default();
-        order.rehash(bucket_count_for(elements));
-        order
-    }
-
+impl Chain {
     /// Makes a large table smaller when less than a quarter of it is used: to twice its elements, as `rehash` does.
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self, nodes: &mut impl Nodes) {
         let buckets = self.buckets.len();
         if buckets > SHRINKS_ABOVE && (self.length as usize) < buckets / 4 {
-            self.rehash(bucket_count_for(2 * self.length));
+            self.rehash(nodes, bucket_count_for(2 * self.length));
         }
     }
 
@@ -88,56 +78,50 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
     }
 
     /// Looks at what the addition of an element looks at, and changes nothing.
-    pub(crate) fn look_ahead(&self, hash: u64) -> Option<u32> {
+    pub(crate) fn look_ahead(&self, hash: u64, next: impl Fn(u32) -> u32) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
         }
         let previous = self.buckets[self.bucket_of(hash)];
-        self.nodes.get(previous as usize).map(|node| node.next)
+        (previous < HEAD).then(|| next(previous))
     }
 
-    /// Adds an element, unless it is in it.
-    pub(crate) fn insert(&mut self, hash: u64, key: K) {
-        if self.find_previous(hash, key).is_none() {
-            self.insert_absent(hash, key);
+    /// Adds a node, unless it is in it.
+    pub(crate) fn insert(&mut self, nodes: &mut impl Nodes, node: u32) {
+        let hash = nodes.hash(node);
+        let is_in = self.find_previous(nodes, hash, |_, other| other == node);
+        if is_in.is_none() {
+            self.insert_absent(nodes, node);
         }
     }
 
-    /// Adds an element that is not in it.
-    pub(crate) fn insert_absent(&mut self, hash: u64, key: K) {
-        self.grow();
-        let node = Node {
-            hash,
-            key,
-            next: NONE,
-        };
-        let index = match self.spare.pop() {
-            Some(index) => {
-                self.nodes[index as usize] = node;
-                index
-            }
-            None => {
-                if self.nodes.len() == self.nodes.capacity() {
-                    // Not twice as many: there are a thousand such tables.
-                    self.nodes.reserve_exact(self.nodes.len() / 4 + 1);
-                }
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        };
-        self.put_first_in_bucket(index);
+    /// Adds a node that is not in it.
+    pub(crate) fn insert_absent(&mut self, nodes: &mut impl Nodes, node: u32) {
+        self.grow(nodes);
+        self.put_first_in_bucket(nodes, node);
         self.length += 1;
     }
 
-    /// Takes an element out, if it is there.
-    pub(crate) fn remove(&mut self, hash: u64, key: K) {
-        let Some(previous) = self.find_previous(hash, key) else {
-            return;
-        };
-        let index = self.behind(previous);
-        let next = self.nodes[index as usize].next;
+    /// Takes a node out, if it is there.
+    pub(crate) fn remove(&mut self, nodes: &mut impl Nodes, node: u32) {
+        let hash = nodes.hash(node);
+        if let Some(previous) = self.find_previous(nodes, hash, |_, other| other == node) {
+            self.remove_behind(nodes, previous, hash);
+        }
+    }
+
+    /// The nodes in order.
+    pub(crate) fn iter(&self, next: impl Fn(u32) -> u32) -> impl Iterator<Item = u32> {
+        let some = |node: u32| (node != NONE).then_some(node);
+        std::iter::successors(some(self.first), move |node| some(next(*node)))
+    }
+
+    /// Takes out what comes behind a node, and returns it.
+    fn remove_behind(&mut self, nodes: &mut impl Nodes, previous: u32, hash: u64) -> u32 {
+        let node = self.behind(nodes, previous);
+        let next = nodes.next(node);
         let bucket = self.bucket_of(hash);
-        let next_bucket = (next != NONE).then(|| self.bucket_of(self.nodes[next as usize].hash));
+        let next_bucket = (next != NONE).then(|| self.bucket_of(nodes.hash(next)));
         if let Some(next_bucket) = next_bucket.filter(|next_bucket| *next_bucket != bucket) {
             self.buckets[next_bucket] = previous;
         }
@@ -148,25 +132,17 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
             self.first = next;
             self.first_bucket = next_bucket.map_or(NONE, |bucket| bucket as u32);
         } else {
-            self.nodes[previous as usize].next = next;
+            nodes.set_next(previous, next);
         }
-        self.spare.push(index);
         self.length -= 1;
-    }
-
-    /// The elements in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = K> {
-        let first = self.first;
-        let next = |index: &u32| Some(self.nodes[*index as usize].next).filter(|next| *next != NONE);
-        std::iter::successors(Some(first).filter(|first| *first != NONE), next)
-            .map(|index| self.nodes[index as usize].key)
+        node
     }
 
     /// What comes behind a node.
-    fn behind(&self, index: u32) -> u32 {
-        match index {
+    fn behind(&self, nodes: &impl Nodes, node: u32) -> u32 {
+        match node {
             HEAD => self.first,
-            _ => self.nodes[index as usize].next,
+            _ => nodes.next(node),
         }
     }
 
@@ -174,44 +150,46 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         (hash % self.buckets.len() as u64) as usize
     }
 
-    /// The node before the element.
-    fn find_previous(&self, hash: u64, key: K) -> Option<u32> {
+    /// The node before the one that is sought.
+    fn find_previous<N: Nodes>(&self, nodes: &N, hash: u64, is_it: impl Fn(&N, u32) -> bool) -> Option<u32> {
         if self.buckets.is_empty() {
             return None;
         }
         let bucket = self.bucket_of(hash);
         let mut previous = Some(self.buckets[bucket]).filter(|previous| *previous != NONE)?;
         loop {
-            let index = self.behind(previous);
-            let node = self.nodes.get(index as usize)?;
-            if node.hash == hash && node.key == key {
-                return Some(previous);
-            }
-            if self.bucket_of(node.hash) != bucket {
+            let node = self.behind(nodes, previous);
+            if node == NONE {
                 return None;
             }
-            previous = index;
+            if is_it(nodes, node) {
+                return Some(previous);
+            }
+            if self.bucket_of(nodes.hash(node)) != bucket {
+                return None;
+            }
+            previous = node;
         }
     }
 
-    fn put_first_in_bucket(&mut self, index: u32) {
-        let bucket = self.bucket_of(self.nodes[index as usize].hash);
+    fn put_first_in_bucket(&mut self, nodes: &mut impl Nodes, node: u32) {
+        let bucket = self.bucket_of(nodes.hash(node));
         let previous = self.buckets[bucket];
-        if previous != NONE && previous != HEAD {
-            self.nodes[index as usize].next = self.nodes[previous as usize].next;
-            self.nodes[previous as usize].next = index;
+        if previous < HEAD {
+            nodes.set_next(node, nodes.next(previous));
+            nodes.set_next(previous, node);
             return;
         }
-        self.nodes[index as usize].next = self.first;
+        nodes.set_next(node, self.first);
         if previous == NONE && self.first != NONE {
-            self.buckets[self.first_bucket as usize] = index;
+            self.buckets[self.first_bucket as usize] = node;
         }
-        (self.first, self.first_bucket) = (index, bucket as u32);
+        (self.first, self.first_bucket) = (node, bucket as u32);
         self.buckets[bucket] = HEAD;
     }
 
     /// Makes room for one more element.
-    fn grow(&mut self) {
+    fn grow(&mut self, nodes: &mut impl Nodes) {
         let wanted = self.length + 1;
         if wanted <= self.grow_above {
             return;
@@ -223,29 +201,124 @@ impl<K: Copy + Default + Eq> HashOrder<K> {
         };
         let present = (self.buckets.len() as u32).max(1);
         if least >= present {
-            self.rehash(next_bucket_count((least + 1).max(2 * present)));
+            self.rehash(nodes, next_bucket_count((least + 1).max(2 * present)));
         } else {
             self.grow_above = present;
         }
     }
 
-    fn rehash(&mut self, buckets: u32) {
-        if self.nodes.is_empty() {
-            self.nodes.push(Node {
-                hash: 0,
-                key: K::default(),
-                next: NONE,
-            });
-        }
-        let mut index = self.first;
+    fn rehash(&mut self, nodes: &mut impl Nodes, buckets: u32) {
+        let mut node = self.first;
         (self.first, self.first_bucket) = (NONE, NONE);
         self.buckets = vec![NONE; buckets as usize];
         self.grow_above = buckets;
-        while index != NONE {
-            let next = self.nodes[index as usize].next;
-            self.put_first_in_bucket(index);
-            index = next;
+        while node != NONE {
+            let next = nodes.next(node);
+            self.put_first_in_bucket(nodes, node);
+            node = next;
         }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Node<K> {
+    hash: u64,
+    key: K,
+    next: u32,
+}
+
+impl<K> Nodes for Vec<Node<K>> {
+    fn hash(&self, node: u32) -> u64 {
+        self[node as usize].hash
+    }
+
+    fn next(&self, node: u32) -> u32 {
+        self[node as usize].next
+    }
+
+    fn set_next(&mut self, node: u32, next: u32) {
+        self[node as usize].next = next;
+    }
+}
+
+/// Elements in the library's order.
+#[derive(Clone, Debug)]
+pub(crate) struct HashOrder<K> {
+    chain: Chain,
+    nodes: Vec<Node<K>>,
+    spare: Vec<u32>,
+}
+
+/// Keys in the library's order.
+pub(crate) type KeyOrder = HashOrder<Id>;
+
+impl<K> Default for HashOrder<K> {
+    fn default() -> Self {
+        HashOrder {
+            chain: Chain::default(),
+            nodes: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq> HashOrder<K> {
+    /// An empty table that was asked to reserve room for `elements`. Mirrors `reserve`.
+    pub(crate) fn with_reserve(elements: u32) -> Self {
+        let mut order = HashOrder::default();
+        order.chain.rehash(&mut order.nodes, bucket_count_for(elements));
+        order
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chain.is_empty()
+    }
+
+    /// Adds an element, unless it is in it.
+    pub(crate) fn insert(&mut self, hash: u64, key: K) {
+        if self.find_previous(hash, key).is_some() {
+            return;
+        }
+        let node = Node {
+            hash,
+            key,
+            next: NONE,
+        };
+        let index = match self.spare.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        self.chain.insert_absent(&mut self.nodes, index);
+    }
+
+    /// Takes an element out, if it is there.
+    pub(crate) fn remove(&mut self, hash: u64, key: K) {
+        if let Some(previous) = self.find_previous(hash, key) {
+            let node = self.chain.remove_behind(&mut self.nodes, previous, hash);
+            self.spare.push(node);
+        }
+    }
+
+    /// The elements in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = K> {
+        let nodes = self.chain.iter(|node| self.nodes.next(node));
+        nodes.map(|node| self.nodes[node as usize].key)
+    }
+
+    /// The node before the element.
+    fn find_previous(&self, hash: u64, key: K) -> Option<u32> {
+        let is_it = |nodes: &Vec<Node<K>>, node: u32| {
+            let node = &nodes[node as usize];
+            node.hash == hash && node.key == key
+        };
+        self.chain.find_previous(&self.nodes, hash, is_it)
     }
 }
 
@@ -314,8 +387,8 @@ mod tests {
                 let key = format!("key_{number}");
                 order.remove(hash_of(key.as_bytes()), number);
             }
-            order.shrink();
-            assert_eq!(order.buckets.len(), buckets, "{left}");
+            order.chain.shrink(&mut order.nodes);
+            assert_eq!(order.chain.buckets.len(), buckets, "{left}");
             assert_eq!(order.iter().count(), left);
         }
         let mut small = HashOrder::default();
@@ -324,8 +397,8 @@ mod tests {
             let key = format!("key_{number}");
             small.remove(hash_of(key.as_bytes()), number);
         }
-        small.shrink();
-        assert_eq!(small.buckets.len(), 541);
+        small.chain.shrink(&mut small.nodes);
+        assert_eq!(small.chain.buckets.len(), 541);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! All objects: found by key through one table, visited in the order that shards and groups give them.
 
-use super::arena::{Arena, Id};
+use super::arena::{Arena, Id, List};
 use super::hash::hash_of;
 use super::head::Head;
 use super::index::Index;
 use super::object::{Extra, Object};
-use super::order::KeyOrder;
+use super::order::{Chain, KeyOrder};
 use crate::segments::MountId;
 use moonquake_clock::Clocks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ pub(crate) const SHARDS: usize = 1024;
 
 #[derive(Clone, Debug, Default)]
 struct Shard {
-    keys: KeyOrder,
-    writing: KeyOrder,
+    keys: Chain,
+    writing: Chain,
 }
 
 /// The objects of a master.
@@ -66,7 +66,9 @@ impl Objects {
     /// Looks early at the memory that adding an object under that key changes, so that it is on its way while the request is
     /// still weighed.
     pub(crate) fn look_ahead(&self, hash: u64) {
-        std::hint::black_box(self.shards[shard_of(hash, "")].keys.look_ahead(hash));
+        let next = |node| self.arena.next(List::Keys, node);
+        let keys = &self.shards[shard_of(hash, "")].keys;
+        std::hint::black_box(keys.look_ahead(hash, next));
     }
 
     /// The object under that key, as a number.
@@ -198,9 +200,11 @@ impl Objects {
         let group = (!object.group().is_empty()).then(|| object.group().to_owned());
         let id = self.arena.insert(hash, key, object);
         let shard = &mut self.shards[shard];
-        shard.keys.insert_absent(hash, id);
+        let node = id.node();
+        shard.keys.insert_absent(&mut self.arena.links(List::Keys), node);
         if writing {
-            shard.writing.insert_absent(hash, id);
+            let links = &mut self.arena.links(List::Writing);
+            shard.writing.insert_absent(links, node);
         }
         if let Some(group) = group {
             self.joined.insert(group.clone());
@@ -217,9 +221,10 @@ impl Objects {
         let index = shard_of(hash, object.group());
         let shard = &mut self.shards[index];
         if object.writing {
-            shard.writing.remove(hash, id);
+            let links = &mut self.arena.links(List::Writing);
+            shard.writing.remove(links, id.node());
         }
-        shard.keys.remove(hash, id);
+        shard.keys.remove(&mut self.arena.links(List::Keys), id.node());
         if shard.keys.is_empty() {
             self.emptied.push(index);
         }
@@ -252,28 +257,36 @@ impl Objects {
         };
         object.writing = writing;
         let shard = &mut self.shards[shard_of(hash, object.group())];
+        let links = &mut self.arena.links(List::Writing);
         if writing {
-            shard.writing.insert(hash, id);
+            shard.writing.insert(links, id.node());
         } else {
-            shard.writing.remove(hash, id);
+            shard.writing.remove(links, id.node());
         }
     }
 
     /// The objects of a shard in the order in which upstream walks them.
     pub(crate) fn of_shard(&self, shard: usize) -> impl Iterator<Item = Id> {
-        self.shards[shard].keys.iter()
+        self.keys_of(&self.shards[shard])
     }
 
     /// The objects of a shard with an unfinished write, in upstream's order.
     pub(crate) fn writing_in_shard(&self, shard: usize) -> Vec<Id> {
-        self.shards[shard].writing.iter().collect()
+        let next = |node| self.arena.next(List::Writing, node);
+        let nodes = self.shards[shard].writing.iter(next);
+        nodes.map(Id::of_node).collect()
     }
 
     /// All objects, shard by shard.
     pub(crate) fn by_shard(&self) -> Vec<Id> {
         let mut ids = Vec::with_capacity(self.arena.len());
-        ids.extend(self.shards.iter().flat_map(|shard| shard.keys.iter()));
+        ids.extend(self.shards.iter().flat_map(|shard| self.keys_of(shard)));
         ids
+    }
+
+    fn keys_of(&self, shard: &Shard) -> impl Iterator<Item = Id> {
+        let next = |node| self.arena.next(List::Keys, node);
+        shard.keys.iter(next).map(Id::of_node)
     }
 
     /// The members of a group in upstream's order.
@@ -317,7 +330,8 @@ impl Objects {
     /// of later objects shows it. Mirrors upstream's pull request 3576.
     pub(crate) fn shrink_evicted_shards(&mut self) {
         while let Some(shard) = self.evicted.pop() {
-            self.shards[shard].keys.shrink();
+            let links = &mut self.arena.links(List::Keys);
+            self.shards[shard].keys.shrink(links);
         }
     }
 
