@@ -141,12 +141,15 @@ impl Master {
 
     /// The plain candidates with a rank in a range, in the order of the shards.
     fn candidates(&self, census: &Census, ranks: RangeInclusive<u64>) -> Vec<Candidate> {
-        let of_shard = |shard| self.objects.of_shard(shard);
         let candidate = |id: Id| {
             let rank = *census.ranks.get(id.index())?;
             (rank != STAYS && ranks.contains(&rank)).then_some(Candidate { id, rank })
         };
-        (0..SHARDS).flat_map(of_shard).filter_map(candidate).collect()
+        self.objects
+            .by_shard()
+            .into_iter()
+            .filter_map(candidate)
+            .collect()
     }
 
     /// Evicts the oldest plain candidates, all ties at the cutoff included, and for each that turns out to be blocked

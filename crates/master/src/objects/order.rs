@@ -77,6 +77,11 @@ impl Chain {
         self.length == 0
     }
 
+    /// How many nodes are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.length as usize
+    }
+
     /// Looks at what the addition of an element looks at, and changes nothing.
     pub(crate) fn look_ahead(&self, hash: u64, next: impl Fn(u32) -> u32) -> Option<u32> {
         if self.buckets.is_empty() {

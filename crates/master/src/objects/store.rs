@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Number of shards. Mirrors `master_service.h:kNumShards`.
 pub(crate) const SHARDS: usize = 1024;
 
+/// Shards that are walked abreast.
+const ABREAST: usize = 16;
+
 #[derive(Clone, Debug, Default)]
 struct Shard {
     keys: Chain,
@@ -277,10 +280,27 @@ impl Objects {
         nodes.map(Id::of_node).collect()
     }
 
-    /// All objects, shard by shard.
+    /// All objects, shard by shard. Where the next object lies is known only when memory has answered, so that several
+    /// shards are walked abreast.
     pub(crate) fn by_shard(&self) -> Vec<Id> {
-        let mut ids = Vec::with_capacity(self.arena.len());
-        ids.extend(self.shards.iter().flat_map(|shard| self.keys_of(shard)));
+        let mut ids = vec![Id::default(); self.shards.iter().map(|shard| shard.keys.len()).sum()];
+        let mut rest = ids.as_mut_slice();
+        for shards in self.shards.chunks(ABREAST) {
+            let mut walks = Vec::with_capacity(ABREAST);
+            for shard in shards {
+                let (own, others) = rest.split_at_mut(shard.keys.len());
+                walks.push(self.keys_of(shard).zip(own));
+                rest = others;
+            }
+            let mut is_over = false;
+            while !is_over {
+                is_over = true;
+                for (id, place) in walks.iter_mut().filter_map(Iterator::next) {
+                    *place = id;
+                    is_over = false;
+                }
+            }
+        }
         ids
     }
 
