@@ -158,7 +158,10 @@ mod tests {
         for number in 0..count {
             heads.set(Id::from_index(number), Head::new(number as u64, ""));
         }
-        heads.set(Id::from_index(7), Head::new(0, "again"));
+        for number in [0, CHUNK, 7] {
+            heads.set(Id::from_index(number), Head::new(number as u64, "again"));
+        }
+        assert_eq!(heads.0.len(), 3, "a head that is set again takes no room");
         for number in (0..count).filter(|number| *number != 7) {
             assert_eq!(
                 heads.get(Id::from_index(number)).map(|head| head.hash),
@@ -167,5 +170,14 @@ mod tests {
         }
         assert_eq!(heads.get(Id::from_index(7)).and_then(Head::key), Some("again"));
         assert!(heads.get(Id::from_index(3 * CHUNK)).is_none());
+    }
+
+    #[test]
+    fn few_heads_take_little_memory() {
+        let mut heads = Heads::default();
+        for (number, room) in [(0, LEAST), (LEAST - 1, LEAST), (LEAST, 2 * LEAST), (0, 2 * LEAST)] {
+            heads.set(Id::from_index(number), Head::new(0, ""));
+            assert_eq!((heads.0.len(), heads.0[0].values().len()), (1, room), "{number}");
+        }
     }
 }

@@ -28,14 +28,22 @@ fn a_revoke_gives_the_object_back_to_its_old_writer() {
     let mut harness = strict(LEASE);
     let old = harness.put("k", MIB);
     harness.upsert_start("k", MIB, &pinned(None)).unwrap();
-    assert_eq!(harness.put_end("k"), Err(ErrorCode::IllegalClient), "not while it is written");
+    assert_eq!(
+        harness.put_end("k"),
+        Err(ErrorCode::IllegalClient),
+        "not while it is written"
+    );
     harness.put_revoke_fenced(client(2), "k", None).unwrap();
     assert_eq!(harness.upsert_end("k"), Err(ErrorCode::IllegalClient));
     assert_eq!(harness.put_end_fenced(client(1), "k", Some(old[0].id)), Ok(()));
     super::copies::copy(&mut harness, "k", "a", &["b"])
         .or_else(|_| super::copies::copy(&mut harness, "k", "b", &["a"]))
         .unwrap();
-    assert_eq!(super::pins::pin_end(&harness), None, "that wish went with the write");
+    assert_eq!(
+        super::pins::pin_end(&harness),
+        None,
+        "that wish went with the write"
+    );
 }
 
 #[test]

@@ -56,8 +56,16 @@ fn a_segment_is_closed_if_it_is_the_one_that_left_or_lies_on_its_memory() {
             false,
         ),
         ("the same memory", other(left.base, &left.te_endpoint), false),
-        ("its last byte", other(left.base + size - 1, &left.te_endpoint), false),
-        ("its first byte", other(left.base - size + 1, &left.te_endpoint), false),
+        (
+            "its last byte",
+            other(left.base + size - 1, &left.te_endpoint),
+            false,
+        ),
+        (
+            "its first byte",
+            other(left.base - size + 1, &left.te_endpoint),
+            false,
+        ),
         ("just behind it", other(left.base + size, &left.te_endpoint), true),
         ("just before it", other(left.base - size, &left.te_endpoint), true),
         ("memory of another process", other(left.base, "x:1"), true),

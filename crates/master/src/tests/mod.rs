@@ -11,6 +11,7 @@ mod copies;
 mod deadlines;
 mod disks;
 mod drains;
+mod draws;
 mod evictions;
 mod groups;
 mod halves;

@@ -72,7 +72,10 @@ fn a_promotion_is_of_an_object_that_is_there_and_none_is_ever_ready() {
             key: key.clone(),
             tenant_id: tenant_id.clone(),
         };
-        assert_eq!(harness.send(&success), Response::NotifyPromotionSuccess(Err(code)));
+        assert_eq!(
+            harness.send(&success),
+            Response::NotifyPromotionSuccess(Err(code))
+        );
         let failure = Request::NotifyPromotionFailure {
             client_id,
             key,

@@ -10,7 +10,11 @@ const PERIOD: Span = Span::from_secs(30);
 fn the_clean_up_of_tasks_waits_for_its_whole_period() {
     assert_eq!(Thread::TaskCleanup.period(), PERIOD);
     let mut harness = Harness::with_segments(&[]);
-    let mut rounds = |since_start| harness.master.tick_if_due(START + since_start, Thread::TaskCleanup);
+    let mut rounds = |since_start| {
+        harness
+            .master
+            .tick_if_due(START + since_start, Thread::TaskCleanup)
+    };
     assert!(!rounds(Span::ZERO));
     assert!(!rounds(PERIOD - NS));
     assert!(rounds(PERIOD));
@@ -59,5 +63,27 @@ fn ids_of_replicas_are_counted_whatever_becomes_of_them() {
     harness.remove("k", false).unwrap();
     assert_eq!(harness.put_start("k", 2 * MIB), Err(ErrorCode::NoAvailableHandle));
     assert_eq!(harness.master.replicas_made(), 2);
-    assert_eq!((harness.put("k", 10)[0].id, harness.master.replicas_made()), (3, 3));
+    assert_eq!(
+        (harness.put("k", 10)[0].id, harness.master.replicas_made()),
+        (3, 3)
+    );
+}
+
+#[test]
+fn readable_keys_are_listed_in_the_order_of_the_shards() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    for number in 0..20 {
+        harness.put(&format!("k{number}"), 10);
+    }
+    harness.put_start("open", 10).unwrap();
+    let keys = harness.master.readable_keys();
+    assert_eq!(keys.len(), 20);
+    let shards: Vec<usize> = keys
+        .iter()
+        .map(|key| harness.master.objects.shard_of(key))
+        .collect();
+    assert!(shards.is_sorted(), "{shards:?}");
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, harness.keys());
 }

@@ -97,7 +97,11 @@ fn a_segment_has_only_so_many_regions_and_merged_ones_count_once() {
     let mut allocator = OffsetAllocator::new(4 * MIB);
     // The last region is the free rest.
     let ranges: Vec<Allocation> = (1..REGIONS).map(|_| allocator.allocate(1).unwrap()).collect();
-    assert_eq!(allocator.allocate(1), None, "with three quarters of the bytes free");
+    assert_eq!(
+        allocator.allocate(1),
+        None,
+        "with three quarters of the bytes free"
+    );
     allocator.free(ranges[0], 1);
     assert_eq!(allocator.allocate(1), None, "it is a region still");
     allocator.free(ranges[1], 1);
@@ -110,6 +114,14 @@ fn a_segment_has_only_so_many_regions_and_merged_ones_count_once() {
         .map(|_| allocator.allocate(1).map(|range| range.offset))
         .collect();
     assert_eq!(again, [Some(1), Some(2), Some(3), None]);
+    // A hole that fits is taken whole, and leaves nothing behind that would count.
+    for place in [10, 20, 21] {
+        allocator.free(ranges[place], 1);
+    }
+    let again: Vec<Option<u64>> = (0..4)
+        .map(|_| allocator.allocate(1).map(|range| range.offset))
+        .collect();
+    assert_eq!(again, [Some(10), Some(4), Some(20), None]);
 }
 
 #[derive(Clone, Debug)]
