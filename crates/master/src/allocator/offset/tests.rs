@@ -105,6 +105,7 @@ fn a_segment_has_only_so_many_regions_and_merged_ones_count_once() {
     allocator.free(ranges[0], 1);
     assert_eq!(allocator.allocate(1), None, "it is a region still");
     allocator.free(ranges[1], 1);
+    assert_eq!(allocator.allocate(3), None, "the note knows of what merged since");
     assert_eq!(allocator.allocate(1).map(|range| range.offset), Some(0));
     assert_eq!(allocator.allocate(1), None);
     for range in &ranges[2..5] {
