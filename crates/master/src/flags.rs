@@ -272,7 +272,10 @@ mod tests {
         let mut config = MasterConfig::default();
         let message =
             |config: &mut MasterConfig, name, value| config.apply_flag(name, value).unwrap_err().to_string();
-        assert!(message(&mut config, "eviction_ration", "0.1").contains("eviction_ratio"));
+        assert_eq!(
+            message(&mut config, "evction_ration", "0.1"),
+            "no flag of the master is called \"evction_ration\"; did you mean \"eviction_ratio\"?"
+        );
         assert!(matches!(
             config.apply_flag("enable_ha", "true"),
             Err(ConfigError::UnsupportedFlag { name, .. }) if name == "enable_ha"

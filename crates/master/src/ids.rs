@@ -77,4 +77,34 @@ mod tests {
         assert_eq!((later.next(), later.made()), (made[49], 50));
         assert_ne!(Ids::of_seed(2).next(), made[0]);
     }
+
+    /// All of the sixteen bytes are drawn, in their order, but for the six bits that say what kind of id it is.
+    #[test]
+    fn ids_are_the_bytes_of_their_stream() {
+        let mut ids = Ids::of_seed(7);
+        for number in 0..3 {
+            let mut bytes: Vec<u8> = (0..4)
+                .flat_map(|word| device_word(7, STREAM_OF_IDS, number * 4 + word).to_le_bytes())
+                .collect();
+            bytes[6] = bytes[6] % 0x10 + 0x40;
+            bytes[8] = bytes[8] % 0x40 + 0x80;
+            let half = |bytes: &[u8]| u64::from_le_bytes(*bytes.first_chunk().unwrap());
+            assert_eq!(ids.next(), Uuid::new(half(&bytes[..8]), half(&bytes[8..])));
+        }
+    }
+
+    /// Computed from the published text of `boost::hash_combine` for 64 bits.
+    #[test]
+    fn hashes_of_ids_are_those_of_boost() {
+        let vectors = [
+            (0, 0, 0xCB34_C5AE_03D8_F098),
+            (1, 2, 0x2EC7_1FF6_F048_6F3C),
+            (2, 1, 0x22EB_7962_EC6D_3EF4),
+            (0xC11E, 0, 0x224A_862D_057F_FB69),
+            (u64::MAX, 1 << 63, 0x6A1B_3992_8863_C5F1),
+        ];
+        for (first, second, expected) in vectors {
+            assert_eq!(hash_of_id(Uuid::new(first, second)), expected, "{first} {second}");
+        }
+    }
 }

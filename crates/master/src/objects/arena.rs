@@ -196,3 +196,39 @@ impl Arena {
         entries.filter_map(|(place, entry)| entry.as_ref().map(|_| Id(place as u32)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arena, CHUNK};
+    use crate::objects::object::{Object, Replicas};
+    use moonquake_clock::Clocks;
+    use moonquake_protocol::Uuid;
+
+    fn object(size_bytes: u64) -> Object {
+        Object::new(Uuid::new(0, 0), Clocks::default(), size_bytes, Replicas::new())
+    }
+
+    #[test]
+    fn objects_keep_their_numbers_and_a_number_is_given_again() {
+        let mut arena = Arena::default();
+        let count = 2 * CHUNK + 3;
+        for number in 0..count {
+            assert_eq!(arena.len(), number);
+            let id = arena.insert(number as u64, &format!("key {number}"), object(number as u64));
+            assert_eq!(id.index(), number);
+        }
+        let sizes = arena
+            .ids()
+            .filter_map(|id| arena.get(id))
+            .map(|object| object.size_bytes);
+        assert!(sizes.eq(0..count as u64));
+        let id = arena.ids().nth(CHUNK).unwrap();
+        assert_eq!(arena.key(id), Some(format!("key {CHUNK}").as_str()));
+        assert!(arena.remove(id).is_some() && arena.remove(id).is_none());
+        assert_eq!((arena.len(), arena.key(id)), (count - 1, None));
+        let long = "a key that is too long to lie in the head of its object";
+        assert_eq!(arena.insert(7, long, object(1)), id);
+        assert_eq!((arena.len(), arena.key(id)), (count, Some(long)));
+        assert_eq!(arena.ids().count(), count);
+    }
+}

@@ -72,11 +72,24 @@ mod tests {
         for number in 0..count {
             column.set(Id::from_index(number), !(number as u32));
         }
+        for number in [0, chunk] {
+            column.set(Id::from_index(number), !(number as u32));
+        }
         column.set(Id::from_index(7), 7);
+        assert_eq!(column.0.len(), 3, "a value that is set again takes no room");
         for number in (0..count).filter(|number| *number != 7) {
             assert_eq!(column.get(Id::from_index(number)), Some(&!(number as u32)));
         }
         assert_eq!(column.get(Id::from_index(7)), Some(&7));
         assert!(column.get(Id::from_index(3 * chunk)).is_none());
+    }
+
+    #[test]
+    fn few_values_take_little_memory() {
+        let mut column = Column::<u64>::default();
+        for (number, room) in [(0, LEAST), (LEAST - 1, LEAST), (LEAST, 2 * LEAST), (0, 2 * LEAST)] {
+            column.set(Id::from_index(number), 1);
+            assert_eq!((column.0.len(), column.0[0].values().len()), (1, room), "{number}");
+        }
     }
 }

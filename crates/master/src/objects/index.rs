@@ -137,6 +137,17 @@ mod tests {
     }
 
     #[test]
+    fn the_table_is_three_quarters_full_at_most_and_no_larger_than_that() {
+        let mut index = Index::default();
+        for number in 0..1_000 {
+            index.insert(number << 32, Id::from_index(number as usize));
+            let taken = number as usize + 1;
+            let smallest = (4..).map(|bits| 1 << bits).find(|slots| taken * 4 <= slots * 3);
+            assert_eq!(Some(index.slots.values().len()), smallest, "{taken}");
+        }
+    }
+
+    #[test]
     fn what_has_another_hash_is_not_even_asked() {
         let mut index = Index::default();
         assert_eq!(index.find(5 << 32, |_| true), None);

@@ -382,10 +382,13 @@ mod tests {
         assert_eq!(numbers, [29, 52, 300, 99, 30, 7, 1023, 1000, 28, 5]);
     }
 
-    /// The bucket counts are those that the real master showed by the order of what was added later.
+    /// The large bucket counts are those that the real master showed by the order of what was added later; the small ones are
+    /// the library's.
     #[test]
     fn a_large_table_shrinks_below_a_quarter() {
-        for (left, buckets) in [(277, 1109), (276, 577), (200, 409), (100, 211), (10, 23)] {
+        let small = [(6, 13), (5, 11), (4, 11), (3, 7), (2, 5), (1, 2), (0, 2)];
+        let large = [(277, 1109), (276, 577), (200, 409), (100, 211), (10, 23)];
+        for (left, buckets) in large.into_iter().chain(small) {
             let mut order = HashOrder::default();
             (0..542).for_each(|number| insert(&mut order, number));
             for number in left..542 {
@@ -404,6 +407,14 @@ mod tests {
         }
         small.chain.shrink(&mut small.nodes);
         assert_eq!(small.chain.buckets.len(), 541);
+    }
+
+    #[test]
+    fn elements_of_one_hash_are_told_apart() {
+        let mut order = HashOrder::default();
+        (1..=3).for_each(|number| order.insert(7, number));
+        order.remove(7, 2);
+        assert_eq!(order.iter().collect::<Vec<usize>>(), [3, 1]);
     }
 
     #[test]

@@ -74,6 +74,15 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Keeps what groups took in a look-ahead that found something. The library does not take it back where this way fails
+    /// later, not even where something was not to be found.
+    fn keep_groups(&mut self, taken: &[Option<(usize, usize)>]) {
+        for group in (0..self.groups).filter(|group| taken[*group].is_some()) {
+            let began = self.groups + group;
+            (self.taken[group], self.taken[began]) = (taken[group], taken[began]);
+        }
+    }
+
     /// Whether the steps from one on match at one place. What groups took stays if they do. `begin` is what the steps
     /// take for the begin of the key.
     fn matches(&mut self, first: usize, from: usize, begin: usize) -> bool {
@@ -131,10 +140,8 @@ impl<'a> Search<'a> {
                 let before = self.taken.clone();
                 let found = self.matches(step + 1, at, if self.anew { at } else { 0 });
                 let after_taken = std::mem::replace(&mut self.taken, before);
-                if found && wanted {
-                    for (slot, value) in after_taken.into_iter().enumerate() {
-                        self.set(slot, value, trail);
-                    }
+                if found {
+                    self.keep_groups(&after_taken);
                 }
                 (found == wanted).then_some(Some((after, at)))
             }

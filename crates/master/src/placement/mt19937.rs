@@ -209,4 +209,43 @@ mod tests {
         assert_eq!(engine.below(0), 0);
         assert_eq!(engine.draw(), VECTORS[0].first[0]);
     }
+
+    #[test]
+    fn below_a_power_of_two_every_draw_counts() {
+        let mut engine = Mt19937::from_seed_sequence(&VECTORS[0].seeds);
+        let halves = VECTORS[0].first.map(|word| word >> 1);
+        assert_eq!([(); 5].map(|()| engine.below(1 << 63)), halves);
+    }
+
+    /// Its words and, behind them, the place of the next one.
+    #[test]
+    fn the_image_is_what_the_library_keeps() {
+        let mut engine = Mt19937::from_seed_sequence(&VECTORS[0].seeds);
+        let place = |image: &[u8]| u64::from_le_bytes(*image.last_chunk().unwrap());
+        let fresh = engine.image();
+        assert_eq!((fresh.len(), place(&fresh)), (8 * 313, 312));
+        engine.draw();
+        let once = engine.image();
+        assert_eq!(place(&once), 1);
+        engine.draw();
+        let twice = engine.image();
+        assert_eq!((place(&twice), &twice[..8 * 312]), (2, &once[..8 * 312]));
+        assert_ne!(once[..8 * 312], fresh[..8 * 312]);
+    }
+
+    /// Computed with the GNU C++ library, version 12: the first words of a sequence of each length, from eight seeds.
+    #[test]
+    fn sequences_of_any_length_are_those_of_the_library() {
+        let seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+        for (length, first) in [
+            (5, [3536805350, 1610095927, 4230337424, 2898408577, 1854580263]),
+            (10, [1586883291, 2541113353, 1188255123, 1237068223, 1027482024]),
+            (50, [3556949255, 3917409367, 4114613704, 1639710229, 1837922083]),
+            (100, [3302070972, 1911091599, 3617259391, 426700767, 2412636223]),
+        ] {
+            let mut words = vec![0; length];
+            super::spread(&seeds, &mut words);
+            assert_eq!(words[..5], first, "{length}");
+        }
+    }
 }

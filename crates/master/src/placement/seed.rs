@@ -68,6 +68,13 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_the_eviction_thread_too() {
+        let words = |seed| [0, 1, 7].map(|index| device_word(seed, STREAM_OF_EVICTION, index));
+        assert_eq!(words(0), [2363980061, 1803448536, 293929808]);
+        assert_eq!(words(7), [1393160469, 1303691881, 316432090]);
+    }
+
+    #[test]
     fn threads_and_seeds_differ() {
         let draws = |mut dice: Dice| [(); 4].map(|()| dice.index_below(1 << 40));
         assert_eq!(draws(Dice::of_requests(1)), draws(Dice::of_requests(1)));

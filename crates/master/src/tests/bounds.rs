@@ -171,3 +171,71 @@ fn a_ratio_of_zero_hears_no_wish() {
         assert_eq!(harness.master.need_eviction, still_wished, "{eviction_ratio}");
     }
 }
+
+#[test]
+fn the_default_pin_may_be_the_longest_and_no_longer() {
+    for (soft_pin, fits) in [(Span::from_secs(9), true), (Span::from_secs(9) + NS, false)] {
+        let config = MasterConfig {
+            soft_pin,
+            max_soft_pin: Span::from_secs(9),
+            ..MasterConfig::default()
+        };
+        assert_eq!(crate::Master::new(config, START).is_ok(), fits);
+    }
+}
+
+#[test]
+fn an_object_whose_lease_ends_at_the_last_instant_can_go_then() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    harness.now = moonquake_clock::Clocks {
+        realtime: moonquake_clock::RealtimeNs(u64::MAX),
+        monotonic: moonquake_clock::MonotonicNs(u64::MAX),
+    };
+    harness.put("k", 10);
+    harness.master.evict_batch(harness.now, 1.0, 1.0);
+    assert_eq!(harness.keys(), [""; 0]);
+}
+
+/// Below 10/44 a round knows so many candidates beyond its target as a tenth of the target, and 1024 at least; from there on all.
+/// The second pass takes no others.
+#[test]
+fn only_so_many_beyond_the_target_are_known_to_the_second_pass() {
+    for (count, target, lower, gone) in [
+        (1_200, 10.0 / 1_200.0, 1_150.0 / 1_200.0, 1_034),
+        (1_300, 100.0 / 1_300.0, 1_250.0 / 1_300.0, 1_124),
+        (2_200, 0.2272, 1.0, 1_524),
+        (2_200, 10.0 / 44.0, 1.0, 2_200),
+    ] {
+        let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+        aged(&mut harness, 0..count, &plain());
+        evict(&mut harness, target, lower);
+        assert_eq!(harness.master.objects.len(), count - gone, "{count} x {target}");
+    }
+}
+
+/// The plain candidate that can go is the last of those that a round knows at once, and keeps a replica on a disk. It is
+/// visited once: a second visit would find it unable to go, and count it among those that were spared.
+#[test]
+fn a_candidate_is_visited_once() {
+    for (blocked, behind, target) in [(1_033, 67, 9.5 / 1_122.0), (3, 0, 10.0 / 24.0)] {
+        let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+        aged(&mut harness, 0..blocked, &in_group("g"));
+        aged(&mut harness, blocked..blocked + 1, &plain());
+        super::disks::report(&mut harness, client(0), &format!("key_{blocked:05}"), 100).unwrap();
+        aged(&mut harness, blocked + 1..blocked + 1 + behind, &in_group("g"));
+        aged(&mut harness, 2_000..2_020, &pinned(None));
+        harness.put_with("leased", 1024, &in_group("g"));
+        let id = harness.master.objects.find("leased").unwrap();
+        let end = harness.now + Span::from_secs(1_000);
+        harness.master.objects.set_lease_end(id, end);
+        let base = (blocked + behind + 22) as f64;
+        evict(&mut harness, target, 9.5 / base);
+        harness.master.erase("leased");
+        let pins = left(&harness).into_iter().filter(|number| *number >= 2_000);
+        assert_eq!(
+            pins.collect::<Vec<_>>(),
+            (2_009..2_020).collect::<Vec<_>>(),
+            "{blocked}"
+        );
+    }
+}

@@ -185,3 +185,45 @@ fn tenant_ignored() {
     let apart = (Response::ExistKey(Ok(false)), Response::RemoveByRegex(Ok(0)));
     differs(Quirk::TenantIgnored, story, shared, apart);
 }
+
+#[test]
+fn failed_preempt_drops_put_by_an_upsert_too() {
+    let story = |config| {
+        let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+        harness.put_start("k", 8 * MIB).unwrap();
+        let upsert = harness.upsert_start("k", 12 * MIB, &ReplicateConfig::default());
+        assert_eq!(upsert, Err(ErrorCode::NoAvailableHandle));
+        harness.put_end("k")
+    };
+    differs(
+        Quirk::FailedPreemptDropsPut,
+        story,
+        Err(ErrorCode::ObjectNotFound),
+        Ok(()),
+    );
+}
+
+/// Without the quirk each attempt has ids of its own, which are given to nobody else.
+#[test]
+fn an_upsert_in_place_numbers_its_replicas_anew() {
+    let story = |config| {
+        let segments = [("a", 16 * MIB), ("b", 16 * MIB)];
+        let mut harness = Harness::configured(config, &segments);
+        let ids = |key: &str, harness: &mut Harness| -> Vec<u64> {
+            let started = harness.upsert_start(key, MIB, &replicas(2)).unwrap();
+            harness.upsert_end(key).unwrap();
+            started.iter().map(|replica| replica.id).collect()
+        };
+        let attempts = ["k", "k", "k", "l"].map(|key| ids(key, &mut harness));
+        attempts.concat()
+    };
+    let in_place = |quirks| MasterConfig {
+        quirks,
+        ..MasterConfig::default()
+    };
+    assert_eq!(
+        story(in_place(Quirks::only(Quirk::UpsertDropsOldValue))),
+        [1, 2, 3, 4, 5, 6, 7, 8]
+    );
+    assert_eq!(story(in_place(Quirks::all())), [1, 2, 1, 2, 1, 2, 3, 4]);
+}

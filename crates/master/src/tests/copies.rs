@@ -399,3 +399,30 @@ fn a_copy_whose_source_left_gives_its_target_back_only_without_the_quirk() {
         assert_eq!(harness.allocated(), 0);
     }
 }
+
+/// The order in which they are given up decides which of their holes is taken first.
+#[test]
+fn copies_are_given_up_in_the_order_of_the_shards_of_their_keys() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("c", MIB)]);
+    let shard = |key: &str| harness.master.objects.shard_of(key);
+    // The later key by name is the earlier one by shard.
+    let last = "k0".to_owned();
+    let mut others = (1..20).map(|number| format!("k{number}"));
+    let first = others
+        .find(|key| (1..shard(&last)).contains(&shard(key)))
+        .unwrap();
+    let mut address = std::collections::BTreeMap::new();
+    for key in [&first, &last] {
+        harness.put_with(key, 10, &on("a"));
+        let target = copy(&mut harness, key, "a", &["c"]).unwrap().targets.remove(0);
+        address.insert(key.clone(), range(&target).buffer_address);
+        // The holes do not touch.
+        harness.put_with(&format!("behind {key}"), 10, &on("c"));
+    }
+    harness.at(Span::from_secs(600));
+    harness.master.sweep(harness.now);
+    // What was kept last is freed first, and what is freed last is taken first.
+    harness.master.release_quarantine(harness.now);
+    let taken = harness.put_with("new", 10, &on("c"));
+    assert_eq!(range(&taken[0]).buffer_address, address[&first]);
+}

@@ -176,3 +176,14 @@ fn a_quarantined_replica_on_a_disk_does_not_count_as_released() {
         assert_eq!(harness.master.release_quarantine(now), released, "{in_memory}");
     }
 }
+
+/// The last object of its shard is replaced by one that is finished, all in one request.
+#[test]
+fn a_report_on_an_object_that_is_out_of_reach_makes_a_new_one() {
+    let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+    harness.put("k", MIB);
+    harness.unmount("a").unwrap();
+    report(&mut harness, client(0), "k", 100).unwrap();
+    assert_eq!(on_disk(&harness.get("k").unwrap()), [(2, 100)]);
+    assert_eq!(harness.master.readable_keys(), ["k"]);
+}

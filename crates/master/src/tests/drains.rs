@@ -274,3 +274,94 @@ fn an_emptied_segment_is_drained_while_the_job_goes_on() {
     assert_eq!(taken, Ok(()));
     assert_eq!(status_of(&mut harness, "a"), SegmentStatus::GracefullyUnmounting);
 }
+
+#[test]
+fn an_object_that_is_moved_was_moved_or_was_given_up_is_not_asked_for_again() {
+    let mut harness = with_objects(2);
+    let id = start(&mut harness, &drain(&["a"], &["b"], 4)).unwrap();
+    for _ in 0..3 {
+        harness.exist("k1");
+        harness.tick(Thread::JobDispatch);
+        harness.tick(Thread::JobDispatch);
+        let told = job(&harness, id);
+        assert_eq!((told.active_units, told.blocked_units), (1, 1));
+        let tasks = fetch(&mut harness);
+        assert_eq!(tasks.len(), 1, "under way");
+        report(&mut harness, tasks[0].id, TaskStatus::Failed);
+    }
+    harness.tick(Thread::JobDispatch);
+    let told = job(&harness, id);
+    assert_eq!((told.status, told.failed_units), (JobStatus::Running, 3));
+    assert!(fetch(&mut harness).is_empty(), "given up");
+    // Its owner says that it was moved, and it was not.
+    harness.advance(Span::from_secs(10));
+    harness.tick(Thread::JobDispatch);
+    let tasks = fetch(&mut harness);
+    report(&mut harness, tasks[0].id, TaskStatus::Success);
+    for _ in 0..2 {
+        harness.tick(Thread::JobDispatch);
+        let told = job(&harness, id);
+        assert_eq!(
+            (told.status, told.succeeded_units, told.migrated_bytes),
+            (JobStatus::Running, 1, MIB)
+        );
+        assert!(fetch(&mut harness).is_empty(), "moved");
+    }
+}
+
+#[test]
+fn an_object_whose_task_is_forgotten_is_given_up_at_once() {
+    let mut harness = with_objects(1);
+    harness.master.config.max_total_finished_tasks = 0;
+    let id = start(&mut harness, &drain(&["a"], &[], 4)).unwrap();
+    harness.tick(Thread::JobDispatch);
+    let task = fetch(&mut harness).remove(0);
+    report(&mut harness, task.id, TaskStatus::Success);
+    harness.tick(Thread::TaskCleanup);
+    harness.tick(Thread::JobDispatch);
+    let told = job(&harness, id);
+    assert_eq!(
+        (told.status, told.failed_units, told.succeeded_units),
+        (JobStatus::Failed, 1, 0)
+    );
+}
+
+#[test]
+fn of_the_targets_that_hold_no_replica_the_emptiest_is_taken_and_of_equals_the_first() {
+    for (targets, on_c, expected) in [
+        (["b", "c"], 0, "b"),
+        (["c", "b"], 0, "c"),
+        (["b", "c"], 2 * MIB, "b"),
+        (["c", "b"], 2 * MIB, "b"),
+    ] {
+        let mut harness = with_objects(1);
+        if on_c > 0 {
+            harness.put_with("full", on_c, &on("c"));
+        }
+        start(&mut harness, &drain(&["a"], &targets, 4)).unwrap();
+        harness.tick(Thread::JobDispatch);
+        execute(&mut harness);
+        assert_eq!(
+            names(&harness.get("k0").unwrap()),
+            [expected],
+            "{targets:?} {on_c}"
+        );
+    }
+    // Where one holds a replica already, it is no target, however empty it is.
+    let mut harness = with_objects(1);
+    super::copies::copy(&mut harness, "k0", "a", &["b"]).unwrap();
+    let (client_id, key, tenant_id) = (client(1), "k0".to_owned(), String::new());
+    let copied = Request::CopyEnd {
+        client_id,
+        key,
+        tenant_id,
+    };
+    assert_eq!(harness.send(&copied), Response::CopyEnd(Ok(())));
+    harness.put_with("full", 2 * MIB, &on("c"));
+    start(&mut harness, &drain(&["a"], &["b", "c"], 4)).unwrap();
+    harness.tick(Thread::JobDispatch);
+    execute(&mut harness);
+    let mut left = names(&harness.get("k0").unwrap());
+    left.sort();
+    assert_eq!(left, ["b", "c"]);
+}

@@ -1,6 +1,8 @@
 //! Groups: shared leases and routing.
 
 use super::harness::*;
+use crate::objects::hash::hash_of;
+use crate::objects::order::HashOrder;
 use moonquake_clock::Span;
 use moonquake_protocol::{ErrorCode, ReplicateConfig};
 
@@ -111,4 +113,32 @@ fn an_unfinished_grouped_upsert_can_become_ungrouped() {
         .unwrap();
     harness.upsert_end("k").unwrap();
     assert!(harness.master.objects.members("g").is_empty());
+}
+
+/// A round that leaves few objects in a large shard makes its table smaller, which the order of those that come later shows.
+#[test]
+fn the_table_of_an_evicted_shard_shrinks() {
+    let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+    let hard = ReplicateConfig {
+        with_hard_pin: true,
+        ..in_group("g")
+    };
+    let mut order = HashOrder::<usize>::default();
+    let key = |number: usize| format!("k{number}");
+    for number in 0..1_100 {
+        let config = if number < 100 { &hard } else { &in_group("g") };
+        harness.put_with(&key(number), 1024, config);
+        order.insert(hash_of(key(number).as_bytes()), number);
+    }
+    harness.advance(NS);
+    harness.master.evict_batch(harness.now, 1.0, 1.0);
+    assert_eq!(harness.keys().len(), 100);
+    (100..1_100).for_each(|number| order.remove(hash_of(key(number).as_bytes()), number));
+    order.shrink();
+    for number in 2_000..2_050 {
+        harness.put_with(&key(number), 1024, &in_group("g"));
+        order.insert(hash_of(key(number).as_bytes()), number);
+    }
+    let expected: Vec<String> = order.iter().map(key).collect();
+    assert_eq!(harness.master.readable_keys(), expected);
 }

@@ -178,3 +178,11 @@ fn a_sweep_closes_a_write_at_once_that_has_only_finished_replicas_left() {
     );
     assert_eq!(end(&mut harness, ReplicaType::LocalDisk, None), Ok(()));
 }
+
+#[test]
+fn an_end_that_finishes_nothing_makes_nothing_readable() {
+    let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+    harness.put_start("k", MIB).unwrap();
+    end(&mut harness, ReplicaType::LocalDisk, None).unwrap();
+    assert!(!harness.exist("k"));
+}

@@ -2,9 +2,9 @@
 
 use super::harness::*;
 use crate::MasterConfig;
-use moonquake_clock::Thread;
+use moonquake_clock::{Span, Thread};
 use moonquake_faults::{Guard, Guards};
-use moonquake_protocol::ErrorCode;
+use moonquake_protocol::{ErrorCode, ReplicateConfig, Request, Response};
 
 fn without(guard: Guard, segments: &[(&str, u64)]) -> Harness {
     let config = MasterConfig {
@@ -94,5 +94,68 @@ fn existing_key_refused() {
     for _ in 0..2 {
         harness.put_with("k", 10, &on("a"));
         super::copies::copy(&mut harness, "k", "a", &["b"]).unwrap();
+    }
+}
+
+/// The replica that a copy reads from is not overwritten all the same.
+#[test]
+fn upsert_waits_for_copy() {
+    let segments = [("a", MIB), ("b", MIB)];
+    for (mut harness, code) in [
+        (
+            without(Guard::UpsertWaitsForCopy, &segments),
+            ErrorCode::ObjectReplicaBusy,
+        ),
+        (
+            Harness::with_segments(&segments),
+            ErrorCode::ObjectHasReplicationTask,
+        ),
+    ] {
+        harness.put_with("k", 10, &on("a"));
+        super::copies::copy(&mut harness, "k", "a", &["b"]).unwrap();
+        let started = harness.upsert_start("k", 10, &ReplicateConfig::default());
+        assert_eq!(started, Err(code));
+    }
+}
+
+#[test]
+fn no_mount_while_unmounting() {
+    let segments = [("a", MIB)];
+    for (mut harness, mounted) in [
+        (without(Guard::NoMountWhileUnmounting, &segments), Ok(())),
+        (
+            Harness::with_segments(&segments),
+            Err(ErrorCode::UnavailableInCurrentStatus),
+        ),
+    ] {
+        let graceful = answer!(
+            harness,
+            GracefulUnmountSegment {
+                segment_id: segment("a", MIB).id,
+                client_id: client(0),
+                grace_period_ms: 1_000
+            }
+        );
+        assert_eq!((graceful, harness.mount("a", MIB)), (Ok(()), mounted));
+        let invalid = harness.mount("none", 0);
+        assert_eq!(
+            invalid,
+            Err(ErrorCode::InvalidParams),
+            "nothing else is let through"
+        );
+    }
+}
+
+#[test]
+fn silent_client_expires() {
+    let segments = [("a", MIB)];
+    for (mut harness, left) in [
+        (without(Guard::SilentClientExpires, &segments), 1),
+        (Harness::with_segments(&segments), 0),
+    ] {
+        harness.tick(Thread::ClientMonitor);
+        harness.advance(Span::from_secs(11));
+        harness.tick(Thread::ClientMonitor);
+        assert_eq!(harness.master.view().segments.len(), left);
     }
 }

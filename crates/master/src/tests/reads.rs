@@ -264,3 +264,28 @@ fn a_probe_asks_for_the_mount_of_its_own_object() {
     harness.unmount("b").unwrap();
     assert!(harness.exist("on a") && !harness.exist("on b"));
 }
+
+/// The table of keys keeps half of a hash. Those of each pair share it.
+#[test]
+fn keys_whose_hashes_meet_are_told_apart() {
+    let pairs = [
+        ["k6629", "k54902"],
+        ["k18995", "k55952"],
+        [
+            "a key that is too long to lie in a head 42054",
+            "a key that is too long to lie in a head 113644",
+        ],
+    ];
+    for pair in pairs {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        let hashes = pair.map(|key| crate::objects::hash::hash_of(key.as_bytes()) >> 32);
+        assert_eq!(hashes[0], hashes[1]);
+        let first = harness.put(pair[0], 10);
+        assert_eq!(harness.get(pair[1]), Err(ErrorCode::ObjectNotFound));
+        let second = harness.put(pair[1], 20);
+        assert_eq!(range(&harness.get(pair[0]).unwrap()[0]), range(&first[0]));
+        assert_eq!(range(&harness.get(pair[1]).unwrap()[0]), range(&second[0]));
+        harness.remove(pair[0], true).unwrap();
+        assert!(!harness.exist(pair[0]) && harness.exist(pair[1]));
+    }
+}

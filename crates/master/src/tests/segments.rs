@@ -355,3 +355,95 @@ fn the_used_share_of_a_name_counts_all_its_mounts() {
     assert_eq!(harness.master.segments.used_share("a"), Some(0.25));
     assert_eq!(harness.master.segments.used_share("b"), None);
 }
+
+/// The first segment that names a machine says where its client is.
+#[test]
+fn a_remount_tells_the_machine_of_its_client() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    let on_host = |name: &str, host: &str| Segment {
+        host_id: host.to_owned(),
+        ..segment(name, MIB)
+    };
+    let segments = [on_host("x", ""), on_host("y", "here"), on_host("z", "there")];
+    assert_eq!(remount(&mut harness, 1, &segments), Ok(()));
+    let near = moonquake_protocol::ReplicateConfig {
+        prefer_alloc_in_same_node: true,
+        ..moonquake_protocol::ReplicateConfig::default()
+    };
+    for number in 0..8 {
+        let replicas = harness.put_with(&format!("k{number}"), 10, &near);
+        assert_eq!(names(&replicas), ["y"]);
+    }
+}
+
+#[test]
+fn only_a_mounted_segment_of_its_own_leaves_gracefully_at_a_clients_wish() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    let foreign = segment("c", MIB);
+    answer!(
+        harness,
+        MountSegment {
+            segment: foreign,
+            client_id: client(5)
+        }
+    )
+    .unwrap();
+    assert_eq!(
+        graceful(&mut harness, "a", 5, 1_000),
+        Err(ErrorCode::InvalidParams)
+    );
+    assert_eq!(status(&mut harness, "a"), Ok(SegmentStatus::Ok));
+    // Somebody else took it away, so that the owner's list has it still.
+    answer!(
+        harness,
+        UnmountSegment {
+            segment_id: segment("b", MIB).id,
+            client_id: client(5)
+        }
+    )
+    .unwrap();
+    assert_eq!(
+        graceful(&mut harness, "b", 0, 1_000),
+        Err(ErrorCode::InvalidParams)
+    );
+}
+
+#[test]
+fn a_round_of_the_monitor_in_which_nobody_expires_cleans_nothing() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    harness.put_with("k", 10, &on("a"));
+    harness.unmount("a").unwrap();
+    harness.tick(Thread::ClientMonitor);
+    assert_eq!(harness.master.objects.len(), 1);
+    harness.advance(Span::from_secs(11));
+    harness.tick(Thread::ClientMonitor);
+    assert_eq!(harness.master.objects.len(), 0);
+}
+
+/// With a client go the timers of its graceful unmounts, and nobody else's.
+#[test]
+fn a_graceful_unmount_is_forgotten_with_the_client_that_asked_for_it() {
+    for expires in [true, false] {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        harness.tick(Thread::ClientMonitor);
+        answer!(
+            harness,
+            MountSegment {
+                segment: segment("b", MIB),
+                client_id: client(5)
+            }
+        )
+        .unwrap();
+        assert_eq!(graceful(&mut harness, "a", 0, 60_000), Ok(()));
+        harness.at(Span::from_secs(11));
+        if !expires {
+            ping(&mut harness, 0);
+        }
+        harness.tick(Thread::ClientMonitor);
+        if expires {
+            assert_eq!(harness.mount("a", MIB), Ok(()));
+        }
+        harness.at(Span::from_secs(60));
+        assert_eq!(status(&mut harness, "a").is_ok(), expires);
+    }
+}

@@ -239,12 +239,38 @@ fn a_copy_is_drawn_from_all_replicas_and_a_lost_source_is_no_source() {
 #[test]
 fn text_is_escaped_as_upstream_escapes_it() {
     let mut harness = with_object(MasterConfig::default());
-    let key = "\"\\/\u{1}\t\u{7f}\u{e9}\u{4e16}\u{1f600}";
+    let key = "\"\\/\u{1}\u{8}\n\u{c}\r\t\u{7f}\u{e9}\u{4e16}\u{1f600}";
     harness.put_with(key, MIB, &on("a"));
     r#move(&mut harness, key, "a", "b").unwrap();
     let payload = fetch(&mut harness, client(0), 1).remove(0).payload;
     assert!(
-        payload.contains("\"key\":\"\\\"\\\\/\\u0001\\t\u{7f}\\u00E9\\u4E16\\uD83D\\uDE00\""),
+        payload.contains("\"key\":\"\\\"\\\\/\\u0001\\b\\n\\f\\r\\t\u{7f}\\u00E9\\u4E16\\uD83D\\uDE00\""),
         "{payload}"
     );
+}
+
+/// A master that stands for a process which has made ids before goes on with the next one.
+#[test]
+fn ids_are_counted_and_can_go_on_from_any_number() {
+    let made = |after: u64| {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        harness.master.continue_ids_after(after);
+        let request = crate::DrainRequest {
+            segments: vec!["a".to_owned()],
+            target_segments: vec![],
+            max_concurrency: 1,
+        };
+        let ids: Vec<_> = (0..3)
+            .map(|_| {
+                let id = harness.master.create_drain_job(harness.now, &request).unwrap();
+                harness.master.cancel_drain_job(harness.now, id).unwrap();
+                id
+            })
+            .collect();
+        (ids, harness.master.ids_made())
+    };
+    let (first, count) = made(0);
+    assert_eq!(count, 3);
+    let (later, count) = made(2);
+    assert_eq!((later[0], count), (first[2], 5));
 }

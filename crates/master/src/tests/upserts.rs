@@ -216,7 +216,7 @@ fn an_upsert_without_room_keeps_the_old_object_only_without_the_quirk() {
 #[test]
 fn a_start_that_fails_leaves_the_tables_of_its_shard_as_they_are() {
     // In a large table keys are walked through in another order than in a fresh one.
-    let order = |fails: bool| {
+    let order = |fails: bool, swept: bool| {
         let mut harness = Harness::with_segments(&[("a", MIB)]);
         let key = |number: u32| format!("k{number}");
         for number in 0..40 {
@@ -231,6 +231,9 @@ fn a_start_that_fails_leaves_the_tables_of_its_shard_as_they_are() {
         } else {
             harness.remove("k0", true).unwrap();
         }
+        if swept {
+            harness.master.sweep(harness.now);
+        }
         for number in 40..60 {
             harness.put_with(&key(number), 10, &in_group("g"));
         }
@@ -238,5 +241,22 @@ fn a_start_that_fails_leaves_the_tables_of_its_shard_as_they_are() {
         let key_of = |id| harness.master.objects.key_of(id).to_owned();
         all.into_iter().map(key_of).collect::<Vec<String>>()
     };
-    assert_ne!(order(true), order(false));
+    assert_ne!(order(true, false), order(false, false));
+    assert_eq!(
+        order(true, true),
+        order(false, false),
+        "a sweep looks at every shard"
+    );
+}
+
+#[test]
+fn an_upsert_reopens_nothing_on_a_segment_that_has_left() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    let old = harness.put_with("k", 10, &on("a"));
+    harness.unmount("a").unwrap();
+    let new = harness.upsert_start("k", 10, &plain()).unwrap();
+    assert_eq!((names(&old), names(&new)), (vec!["a".into()], vec!["b".into()]));
+    assert_eq!(new.len(), 1);
+    harness.upsert_end("k").unwrap();
+    assert_eq!(names(&harness.get("k").unwrap()), ["b"]);
 }

@@ -62,6 +62,69 @@ fn nothing_and_too_much_are_refused() {
     );
 }
 
+#[test]
+fn the_largest_segment_of_one_byte_units_can_be_taken_whole() {
+    let mut allocator = OffsetAllocator::new(MAX_UNITS);
+    let whole = allocator.allocate(MAX_UNITS).unwrap();
+    assert_eq!((whole.offset, allocator.allocate(1)), (0, None));
+    allocator.free(whole, MAX_UNITS);
+    assert_eq!(allocator.allocate(MAX_UNITS).map(|range| range.offset), Some(0));
+}
+
+/// A request that fails lowers the note of what may fit; every free raises it again, as far as the regions merge.
+#[test]
+fn what_was_refused_fits_once_enough_is_free_also_in_larger_units() {
+    const GIB: u64 = 1 << 30;
+    let mut allocator = OffsetAllocator::new(16 * GIB);
+    let quarters: Vec<Allocation> = (0..4).map(|_| allocator.allocate(4 * GIB).unwrap()).collect();
+    assert_eq!(allocator.allocate(1), None);
+    for (index, gib) in [(0, 4), (1, 8), (2, 12), (3, 16)] {
+        allocator.free(quarters[index], 4 * GIB);
+        assert_eq!(allocator.allocate((gib + 1) * GIB), None, "{gib}");
+        let range = allocator.allocate(gib * GIB).unwrap();
+        assert_eq!(range.offset, 0);
+        allocator.free(range, gib * GIB);
+    }
+    let most = allocator.allocate(12 * GIB).unwrap();
+    assert_eq!(allocator.allocate(8 * GIB), None);
+    allocator.free(most, 12 * GIB);
+    assert!(allocator.allocate(12 * GIB).is_some());
+}
+
+#[test]
+fn a_segment_has_only_so_many_regions_and_merged_ones_count_once() {
+    const REGIONS: usize = 1 << 20;
+    let mut allocator = OffsetAllocator::new(4 * MIB);
+    // The last region is the free rest.
+    let ranges: Vec<Allocation> = (1..REGIONS).map(|_| allocator.allocate(1).unwrap()).collect();
+    assert_eq!(
+        allocator.allocate(1),
+        None,
+        "with three quarters of the bytes free"
+    );
+    allocator.free(ranges[0], 1);
+    assert_eq!(allocator.allocate(1), None, "it is a region still");
+    allocator.free(ranges[1], 1);
+    assert_eq!(allocator.allocate(3), None, "the note knows of what merged since");
+    assert_eq!(allocator.allocate(1).map(|range| range.offset), Some(0));
+    assert_eq!(allocator.allocate(1), None);
+    for range in &ranges[2..5] {
+        allocator.free(*range, 1);
+    }
+    let again: Vec<Option<u64>> = (0..4)
+        .map(|_| allocator.allocate(1).map(|range| range.offset))
+        .collect();
+    assert_eq!(again, [Some(1), Some(2), Some(3), None]);
+    // A hole that fits is taken whole, and leaves nothing behind that would count.
+    for place in [10, 20, 21] {
+        allocator.free(ranges[place], 1);
+    }
+    let again: Vec<Option<u64>> = (0..4)
+        .map(|_| allocator.allocate(1).map(|range| range.offset))
+        .collect();
+    assert_eq!(again, [Some(10), Some(4), Some(20), None]);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Take(u64),
