@@ -60,7 +60,11 @@ impl Master {
 
     /// A stored key as its tenant, if it is not the default one, and the key as its user knows it.
     pub(crate) fn parts_of<'k>(&self, key: &'k str) -> (Option<&'k str>, &'k str) {
-        if self.has_tenants() { split(key) } else { (None, key) }
+        if self.has_tenants() {
+            split(key)
+        } else {
+            (None, key)
+        }
     }
 
     /// Whose keys a removal by pattern or a query by pattern means.

@@ -15,7 +15,9 @@ fn is_plain(name: &str) -> bool {
 /// A plain name that is new to the history for each odd key and segment of it.
 pub(crate) fn names(operations: &[Operation]) -> BTreeMap<String, String> {
     let mut cast = Cast::default();
-    operations.iter().for_each(|operation| cast.add_operation(operation));
+    operations
+        .iter()
+        .for_each(|operation| cast.add_operation(operation));
     let keys = cast.keys.iter().map(|name| (name, "key"));
     let segments = cast.segment_names.iter().map(|name| (name, "node"));
     let odd = keys

@@ -26,4 +26,5 @@ mod segments;
 mod strict;
 mod sweeps;
 mod tasks;
+mod told;
 mod upserts;

@@ -59,7 +59,10 @@ impl Generator {
         let owner = lost.as_ref().map(|lost| self.owner_of(lost.id));
         if let (Some(lost), Some(client_id)) = (&lost, owner) {
             let segment_id = lost.id;
-            requests.push(Request::UnmountSegment { segment_id, client_id });
+            requests.push(Request::UnmountSegment {
+                segment_id,
+                client_id,
+            });
         }
         if self.draw.chance(40) {
             let (other, revokes) = (self.draw.chance(50), self.draw.chance(50));
