@@ -45,6 +45,9 @@ pub struct View {
     pub soft_pinned_keys: u64,
     /// Clients that are OK. Mirrors `master_active_clients`.
     pub active_clients: u64,
+    /// By the name of its segments their allocated bytes, quarantined ones included, and their capacity. Mirrors the gauges
+    /// `segment_allocated_bytes` and `segment_total_capacity_bytes`.
+    pub gauges: BTreeMap<String, [u64; 2]>,
     /// The readable keys, each with its tenant if that is not the default one, and their replicas in memory in the master's order.
     pub keys: BTreeMap<(Option<String>, String), Vec<Place>>,
     /// The mounted segments by name with their bytes; segments that share a name are added up.
@@ -97,6 +100,9 @@ impl Master {
         };
         for (_, mount) in self.segments.iter() {
             *view.segments.entry(mount.segment.name.clone()).or_default() += mount.segment.size;
+            let [allocated, capacity] = view.gauges.entry(mount.segment.name.clone()).or_default();
+            *allocated += mount.allocator.requested_bytes();
+            *capacity = capacity.saturating_add(mount.segment.size);
         }
         for (key, object) in self.objects.iter() {
             view.key_count += 1;

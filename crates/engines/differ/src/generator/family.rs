@@ -115,7 +115,7 @@ pub(crate) const FAMILIES: &[(Family, u64)] = &[
     (Family::CreateDrain, 0),
     (Family::QueryDrain, 1),
     (Family::CancelDrain, 1),
-    (Family::Story, 6),
+    (Family::Story, 10),
     (Family::Plain, 2),
     (Family::Optional, 8),
 ];

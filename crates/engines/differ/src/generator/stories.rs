@@ -15,7 +15,7 @@ impl Generator {
     /// One of them.
     pub(super) fn story(&mut self) -> Operation {
         let first = if self.alphabet.ordinary < 2 || self.draw.chance(10) {
-            vec![self.impossible_remount()]
+            vec![self.impossible_mount()]
         } else {
             self.copy_story()
         };
@@ -27,8 +27,8 @@ impl Generator {
         next
     }
 
-    /// A client that is not OK, or an OK one that need not do anything, remounts a segment without bytes or without an address.
-    fn impossible_remount(&mut self) -> Request {
+    /// A segment without bytes or without an address is mounted, or remounted by a client that is OK or is not.
+    fn impossible_mount(&mut self) -> Request {
         let plain = self.draw.pick(&self.alphabet.segments).clone();
         let id = Uuid::new(0xBAD, self.draw.below(2));
         let segment = match self.draw.below(2) {
@@ -36,6 +36,9 @@ impl Generator {
             _ => Segment { id, base: 0, ..plain },
         };
         let client_id = client(self.draw.below(4));
+        if self.draw.chance(50) {
+            return Request::MountSegment { segment, client_id };
+        }
         let segments = vec![segment];
         Request::ReMountSegment { segments, client_id }
     }
@@ -51,6 +54,9 @@ impl Generator {
         let moving = self.draw.chance(50);
         let mut requests = self.put_on(who, &key, &source.name);
         requests.push(begin(moving, who, &key, (&source.name, &target.name)));
+        for _ in 0..self.draw.below(3) {
+            requests.push(self.meddling(who, &key, (&source.name, &target.name)));
+        }
         let lost = match self.draw.below(3) {
             0 => None,
             1 => Some(source),
@@ -73,6 +79,37 @@ impl Generator {
             requests.push(Request::MountSegment { segment, client_id });
         }
         requests
+    }
+
+    /// What comes between the start of a copy and its end, and should not.
+    fn meddling(&mut self, who: Uuid, key: &str, (source, target): (&str, &str)) -> Request {
+        let (key, tenant_id) = (key.to_owned(), TENANT.to_owned());
+        match self.draw.below(5) {
+            0 => end(self.draw.chance(50), self.draw.chance(50), client(3), &key),
+            1 => Request::BatchRemove {
+                keys: vec![key],
+                force: self.draw.chance(20),
+                tenant_id,
+            },
+            2 => Request::DynamicReplicaCopyStart {
+                client_id: who,
+                key,
+                tenant_id,
+                src_segment: source.to_owned(),
+                tgt_segments: vec![target.to_owned()],
+                dynamic_replication_lease_id: Uuid::default(),
+                dynamic_replication_version_epoch: 0,
+            },
+            3 => Request::BatchUpsertEnd {
+                client_id: who,
+                object_metas: vec![ObjectMeta {
+                    key,
+                    object_checksum: None,
+                }],
+                tenant_id,
+            },
+            _ => begin(self.draw.chance(50), who, &key, (source, target)),
+        }
     }
 
     /// A put with one replica in a place, and now and then one more elsewhere, so that the object outlives the place.
@@ -116,11 +153,21 @@ impl Generator {
         known.unwrap_or_else(|| self.usual())
     }
 
-    /// Rounds in which a job that was just created comes to its end, with the clients that do its moves, or none of them.
+    /// What becomes of a job that was just created: now and then it is canceled at once, or has rounds in which it comes to its end, with
+    /// the clients that do its moves well or badly.
     pub(super) fn follow_job(&mut self, id: Uuid, segments: &[String]) {
-        if !self.draw.chance(50) {
-            return;
+        match self.draw.below(10) {
+            0..=1 => {
+                self.script.push_back(Operation::QueryDrainJob(id));
+                self.script.push_back(Operation::CancelDrainJob(id));
+            }
+            2..=6 => self.rounds_of_job(segments),
+            _ => return,
         }
+        self.script.push_back(Operation::QueryDrainJob(id));
+    }
+
+    fn rounds_of_job(&mut self, segments: &[String]) {
         if self.draw.chance(40) {
             self.failing = *self.draw.pick(&[0, 100]);
         }
@@ -139,7 +186,24 @@ impl Generator {
             }
         }
         self.script.push_back(Operation::Tick(Thread::JobDispatch));
-        self.script.push_back(Operation::QueryDrainJob(id));
+        self.retire(segments);
+    }
+
+    /// The first of the segments is to leave, whatever the job has made of it.
+    fn retire(&mut self, segments: &[String]) {
+        let known = &self.alphabet.segments;
+        let first = known
+            .iter()
+            .find(|segment| segments.first() == Some(&segment.name));
+        if let (Some(segment_id), true) = (first.map(|segment| segment.id), self.draw.chance(30)) {
+            let client_id = self.owner_of(segment_id);
+            self.script
+                .push_back(Operation::Call(Request::GracefulUnmountSegment {
+                    segment_id,
+                    client_id,
+                    grace_period_ms: 1_000,
+                }));
+        }
     }
 }
 

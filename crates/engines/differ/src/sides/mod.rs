@@ -50,12 +50,20 @@ pub struct State {
     pub active_clients: u64,
     /// The mounted segments in the order in which the master walks its table.
     pub mounts: Vec<MountSeen>,
+    /// For every mounted name that can be read in a list of gauges those of its segments: allocated bytes and capacity.
+    pub gauges: BTreeMap<String, [i64; 2]>,
     /// For every key of the alphabet its readable replicas, or the error of a query.
     pub keys: BTreeMap<String, KeySeen>,
     /// The readable keys in the order in which the master walks its tables.
     pub order: Vec<String>,
     /// The status of every mounted segment, by its id.
     pub segments: BTreeMap<String, String>,
+}
+
+/// Whether gauges of a name can be read back: it is a label in a text of lines.
+fn is_readable_label(name: &str) -> bool {
+    let breaks = |letter: char| letter.is_control() || letter == '"' || letter == '\\';
+    !name.is_empty() && !name.contains(breaks)
 }
 
 /// What is told about a mounted segment.

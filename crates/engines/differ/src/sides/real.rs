@@ -3,7 +3,7 @@
 use super::engines::Engines;
 use super::http::Http;
 use super::wire::Wire;
-use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, jobs};
+use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, is_readable_label, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::{START, Setup};
@@ -245,6 +245,7 @@ impl RealSide {
     /// When the admin server does not answer.
     pub fn state(&mut self, keys: &[String], segments: &[Uuid]) -> Result<State, DifferError> {
         let gauges = self.gauges()?;
+        let mounts = self.mounts()?;
         let gauge = |name: &str| gauges.get(name).map_or(0, |value| *value as u64);
         let mut state = State {
             allocated_bytes: gauge("master_allocated_bytes"),
@@ -252,7 +253,12 @@ impl RealSide {
             key_count: gauge("master_key_count"),
             soft_pinned_keys: gauge("master_soft_pin_key_count"),
             active_clients: gauge("master_active_clients"),
-            mounts: self.mounts()?,
+            gauges: mounts
+                .iter()
+                .filter(|mount| is_readable_label(&mount.name))
+                .map(|mount| own_gauges(&gauges, &mount.name))
+                .collect(),
+            mounts,
             keys: self.keys(keys)?,
             ..State::default()
         };
@@ -326,6 +332,16 @@ impl RealSide {
             .map(|(key, value)| (key, seen(value)))
             .collect())
     }
+}
+
+/// The gauges of the segments of a name; less than nothing where there is none.
+fn own_gauges(all: &BTreeMap<String, f64>, name: &str) -> (String, [i64; 2]) {
+    let own = ["segment_allocated_bytes", "segment_total_capacity_bytes"];
+    let value = |gauge: &str| all.get(&format!("{gauge}{{segment=\"{name}\"}}"));
+    (
+        name.to_owned(),
+        own.map(|gauge| value(gauge).map_or(-1, |value| *value as i64)),
+    )
 }
 
 fn replica(seen: KeyDescriptor) -> ReplicaSeen {

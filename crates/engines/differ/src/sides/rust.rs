@@ -1,6 +1,6 @@
 //! The Rust master, steered like the real one.
 
-use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, jobs};
+use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, is_readable_label, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::Setup;
@@ -99,6 +99,12 @@ impl RustSide {
             soft_pinned_keys: view.soft_pinned_keys,
             active_clients: view.active_clients,
             mounts: self.master.mounts_told().into_iter().map(mount).collect(),
+            gauges: view
+                .gauges
+                .into_iter()
+                .filter(|(name, _)| is_readable_label(name))
+                .map(|(name, own)| (name, own.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))))
+                .collect(),
             order: as_lines(&self.master.readable_keys()),
             ..State::default()
         };

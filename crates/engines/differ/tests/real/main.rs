@@ -2,7 +2,6 @@
 //!
 //! Every test here starts real processes. `MOONQUAKE_NO_REAL=1` turns them into ignored tests of kind `opted-out`.
 
-mod gauges;
 mod histories;
 mod lost;
 mod planted;
@@ -17,13 +16,7 @@ type Test = (&'static str, fn());
 fn main() -> ExitCode {
     let opted_out =
         std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0");
-    let all = [
-        gauges::TESTS,
-        histories::TESTS,
-        lost::TESTS,
-        planted::TESTS,
-        resets::TESTS,
-    ];
+    let all = [histories::TESTS, lost::TESTS, planted::TESTS, resets::TESTS];
     let trials = all
         .into_iter()
         .flatten()
