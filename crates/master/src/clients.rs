@@ -30,6 +30,11 @@ impl Clients {
         self.remounted.contains(&client)
     }
 
+    /// How many clients are OK.
+    pub(crate) fn ok_count(&self) -> u64 {
+        self.remounted.len() as u64
+    }
+
     /// What a ping is answered.
     pub(crate) fn status(&self, client: Uuid) -> ClientStatus {
         if self.is_ok(client) {

@@ -31,6 +31,8 @@ struct Census {
     plain: usize,
     /// When the leases of those ended that may go after all others.
     soft_pinned: Vec<u64>,
+    /// Objects with a soft pin and nothing that could go, whose leases are over.
+    held: Vec<Id>,
 }
 
 /// The rank of an object that is no candidate. No lease that is over ends so late.
@@ -119,9 +121,13 @@ impl Master {
             let Some(place) = self.objects.place(id) else {
                 return census;
             };
-            let counts = |object: &&Object| !self.is_hard_pinned(object) && self.has_evictable(object);
-            if place.filter(counts).is_none() {
+            let soft = place.filter(|object| !self.is_hard_pinned(object));
+            if !soft.is_some_and(|object| self.has_evictable(object)) {
                 census.ranks.push(STAYS);
+                let pinned = soft.is_some_and(|object| object.extra().soft_pin_end.is_some());
+                if pinned && !self.is_leased(id, now) {
+                    census.held.push(id);
+                }
                 continue;
             }
             census.base += 1;
@@ -164,6 +170,12 @@ impl Master {
         let wanted = ideal.min(census.plain);
         if wanted == 0 {
             return (0, Vec::new());
+        }
+        if target_ratio < MATERIALISE_ALL_FROM {
+            // Upstream looks at all objects once more for those that it wants, and asks for their pins first.
+            for id in &census.held {
+                self.is_soft_pinned(*id, now);
+            }
         }
         let kept = (wanted + reserve_beyond(wanted)).min(census.plain);
         let selective =
@@ -245,10 +257,12 @@ impl Master {
                 let Some(object) = self.objects.at(id) else {
                     continue;
                 };
-                let could =
-                    !self.is_hard_pinned(object) && !self.is_leased(id, now) && self.has_evictable(object);
+                let free = !self.is_hard_pinned(object) && !self.is_leased(id, now);
+                let could = free && self.has_evictable(object);
                 let old = self.lease_rank(id) <= cutoff;
-                let pinned = could && self.is_spared(id, now);
+                // Asking ends a pin that is over, so it matters of which objects upstream asks.
+                let asked = if plain_only { free && old } else { could };
+                let pinned = asked && self.is_spared(id, now);
                 let chosen = if plain_only {
                     old && !pinned
                 } else {
@@ -287,8 +301,12 @@ impl Master {
             let Some(object) = self.objects.at(member) else {
                 continue;
             };
-            let blocked = self.is_hard_pinned(object) || !self.has_evictable(object);
-            if !blocked && (soft_pinned_too || !self.is_spared(member, now)) {
+            if self.is_hard_pinned(object) {
+                continue;
+            }
+            let could = self.has_evictable(object);
+            let spared = !soft_pinned_too && self.is_spared(member, now);
+            if could && !spared {
                 evicted += usize::from(self.evict_object(member));
             }
         }

@@ -59,7 +59,7 @@ pub use config::{ConfigError, MasterConfig};
 pub use drain::{DrainJob, DrainRequest, JobStatus};
 pub use placement::Strategy;
 pub use refuse::refuse;
-pub use view::{Place, View};
+pub use view::{MountTold, Place, View};
 
 use clients::Clients;
 use closing::Departures;

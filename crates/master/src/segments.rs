@@ -159,20 +159,25 @@ impl Segments {
 
     /// The names of the mounts that are OK, each as often as it is mounted, in upstream's order.
     pub(crate) fn ok_names(&self) -> impl Iterator<Item = &str> {
-        let mounts = self.order.iter().filter_map(|id| self.by_segment(id));
-        mounts
+        self.in_order()
             .filter(|mount| mount.status == SegmentStatus::Ok)
             .map(|mount| mount.segment.name.as_str())
     }
 
     /// The used share of an allocatable name, of all its mounts together. Mirrors `segment.cpp:QuerySegments`.
     pub(crate) fn used_share(&self, name: &str) -> Option<f64> {
+        let (used, capacity) = self.use_of(name);
+        (capacity != 0).then(|| used as f64 / capacity as f64)
+    }
+
+    /// Requested bytes that are taken in an allocatable name and its capacity, both of all its mounts together.
+    pub(crate) fn use_of(&self, name: &str) -> (u64, u64) {
         let (mut used, mut capacity) = (0_u64, 0_u64);
         for mount in self.mounts_of_name(name).iter().filter_map(|id| self.get(*id)) {
             used += mount.allocator.requested_bytes();
             capacity = capacity.wrapping_add(mount.segment.size);
         }
-        (capacity != 0).then(|| used as f64 / capacity as f64)
+        (used, capacity)
     }
 
     fn make_allocatable(&mut self, id: MountId, segment: &Segment) {
@@ -253,6 +258,11 @@ impl Segments {
     /// The allocatable names of each host, both in order.
     pub(crate) fn by_host(&self) -> &BTreeMap<String, BTreeMap<String, BTreeSet<Uuid>>> {
         &self.by_host
+    }
+
+    /// Every mount in the order in which upstream's table is walked.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = &Mount> {
+        self.order.iter().filter_map(|id| self.by_segment(id))
     }
 
     /// Every mount.

@@ -14,6 +14,8 @@ const SEPARATOR: char = '\0';
 /// Whose keys a call that names none means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope<'a> {
+    /// All there are, in a master without tenants: a key is nothing but a key, whatever bytes it begins with.
+    Whole,
     /// Everybody's.
     All,
     /// Those of the default tenant.
@@ -27,6 +29,7 @@ impl Scope<'_> {
     pub(crate) fn user_key<'k>(&self, key: &'k str) -> Option<&'k str> {
         let (tenant, user_key) = split(key);
         match self {
+            Scope::Whole => Some(key),
             Scope::All => Some(user_key),
             Scope::Default => tenant.is_none().then_some(user_key),
             Scope::One(own) => (tenant == Some(own)).then_some(user_key),
@@ -35,7 +38,7 @@ impl Scope<'_> {
 }
 
 /// A stored key as its tenant, if it is not the default one, and the key as its user knows it.
-pub(crate) fn split(key: &str) -> (Option<&str>, &str) {
+fn split(key: &str) -> (Option<&str>, &str) {
     key.strip_prefix(SEPARATOR)
         .and_then(|scoped| scoped.split_once(SEPARATOR))
         .map_or((None, key), |(tenant, key)| (Some(tenant), key))
@@ -55,10 +58,19 @@ impl Master {
         Some(Cow::Owned(scoped))
     }
 
+    /// A stored key as its tenant, if it is not the default one, and the key as its user knows it.
+    pub(crate) fn parts_of<'k>(&self, key: &'k str) -> (Option<&'k str>, &'k str) {
+        if self.has_tenants() {
+            split(key)
+        } else {
+            (None, key)
+        }
+    }
+
     /// Whose keys a removal by pattern or a query by pattern means.
     pub(crate) fn scope_of<'r>(&self, request: &'r Request) -> Scope<'r> {
         if !self.has_tenants() {
-            return Scope::All;
+            return Scope::Whole;
         }
         match request {
             // Mirrors `master_service.cpp:RemoveAll`, where an empty tenant means all.

@@ -2,7 +2,8 @@
 
 use crate::Master;
 use crate::objects::Replica;
-use crate::tenants::split;
+use crate::segments::Mount;
+use moonquake_protocol::Uuid;
 use std::collections::BTreeMap;
 
 /// Where one readable replica lies.
@@ -16,6 +17,21 @@ pub struct Place {
     pub size: u64,
 }
 
+/// One mounted segment as upstream's admin server tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountTold {
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// The client of the latest mount of that name, whose mount this need not be; nil where that has left.
+    pub client: Uuid,
+    /// Requested bytes that are taken in all allocatable mounts of that name.
+    pub used_bytes: u64,
+    /// Bytes of those mounts.
+    pub capacity_bytes: u64,
+}
+
 /// The state of a master at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -23,6 +39,15 @@ pub struct View {
     pub allocated_bytes: u64,
     /// Bytes of all mounted segments.
     pub capacity_bytes: u64,
+    /// Objects, readable or not. Mirrors the gauge `master_key_count`.
+    pub key_count: u64,
+    /// Objects with a soft pin that nobody has found to be over. Mirrors `master_soft_pin_key_count`.
+    pub soft_pinned_keys: u64,
+    /// Clients that are OK. Mirrors `master_active_clients`.
+    pub active_clients: u64,
+    /// By the name of its segments their allocated bytes, quarantined ones included, and their capacity. Mirrors the gauges
+    /// `segment_allocated_bytes` and `segment_total_capacity_bytes`.
+    pub gauges: BTreeMap<String, [u64; 2]>,
     /// The readable keys, each with its tenant if that is not the default one, and their replicas in memory in the master's order.
     pub keys: BTreeMap<(Option<String>, String), Vec<Place>>,
     /// The mounted segments by name with their bytes; segments that share a name are added up.
@@ -39,10 +64,27 @@ impl Master {
                 continue;
             };
             if object.replicas.iter().any(|replica| self.is_readable(replica)) {
-                keys.push(split(self.objects.key_of(id)).1);
+                keys.push(self.parts_of(self.objects.key_of(id)).1);
             }
         }
         keys
+    }
+
+    /// The mounted segments in the order in which upstream's table is walked. Mirrors `master_service.cpp:GetSegmentsDetail`.
+    pub fn mounts_told(&self) -> Vec<MountTold> {
+        let told = |mount: &Mount| {
+            let name = mount.segment.name.clone();
+            let (used_bytes, capacity_bytes) = self.segments.use_of(&name);
+            let latest = self.segments.latest_of_name(&name);
+            MountTold {
+                id: mount.segment.id,
+                client: latest.map_or(Uuid::default(), |(_, client)| client),
+                name,
+                used_bytes,
+                capacity_bytes,
+            }
+        };
+        self.segments.in_order().map(told).collect()
     }
 
     /// What the admin endpoint shows. Grants nothing and changes nothing.
@@ -53,12 +95,18 @@ impl Master {
         let mut view = View {
             allocated_bytes: self.segments.allocated_bytes(),
             capacity_bytes: self.segments.capacity_bytes(),
+            active_clients: self.clients.ok_count(),
             ..View::default()
         };
         for (_, mount) in self.segments.iter() {
             *view.segments.entry(mount.segment.name.clone()).or_default() += mount.segment.size;
+            let [allocated, capacity] = view.gauges.entry(mount.segment.name.clone()).or_default();
+            *allocated += mount.allocator.requested_bytes();
+            *capacity = capacity.saturating_add(mount.segment.size);
         }
         for (key, object) in self.objects.iter() {
+            view.key_count += 1;
+            view.soft_pinned_keys += u64::from(object.extra().soft_pin_end.is_some());
             let readable = object.replicas.iter().filter(|replica| self.is_readable(replica));
             let on_disk = readable.clone().any(Replica::is_on_disk);
             let places: Vec<Place> = readable
@@ -71,7 +119,7 @@ impl Master {
                 })
                 .collect();
             if on_disk || !places.is_empty() {
-                let (tenant, key) = split(key);
+                let (tenant, key) = self.parts_of(key);
                 view.keys
                     .insert((tenant.map(str::to_owned), key.to_owned()), places);
             }

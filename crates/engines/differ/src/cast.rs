@@ -10,6 +10,7 @@ pub(crate) struct Cast {
     pub(crate) clients: BTreeSet<Uuid>,
     pub(crate) segments: BTreeSet<Uuid>,
     pub(crate) keys: BTreeSet<String>,
+    pub(crate) segment_names: BTreeSet<String>,
 }
 
 impl Cast {
@@ -67,7 +68,12 @@ impl Cast {
 
     fn owned(&mut self, segments: &[Segment], client: Uuid) {
         self.clients.insert(client);
-        self.segments.extend(segments.iter().map(|segment| segment.id));
+        for segment in segments {
+            self.segments.insert(segment.id);
+            if !self.segment_names.contains(&segment.name) {
+                self.segment_names.insert(segment.name.clone());
+            }
+        }
     }
 
     /// The keys that the admin server can be asked for: it divides a list by commas.

@@ -18,6 +18,9 @@ use serde::Serialize;
 /// Operations that the Rust master does before the real one does them too, in one go.
 const CHUNK: usize = 64;
 
+/// So many segments fit into the table that the first one makes; the next one makes it larger.
+const SMALL_TABLE: usize = 13;
+
 /// When the state that an observer sees is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum States {
@@ -59,6 +62,8 @@ pub struct Pair {
     replicas_made: Option<u64>,
     /// Whether the real master may be in any state.
     is_dirty: bool,
+    /// Whether the real master's table of segments has grown, which no reset takes back and its order shows.
+    has_grown: bool,
     /// Who appeared in the last history that parted.
     last_cast: Cast,
     /// What the histories covered so far.
@@ -93,6 +98,7 @@ impl Pair {
             resets: 0,
             replicas_made: Some(0),
             is_dirty: false,
+            has_grown: false,
             last_cast: Cast::default(),
             coverage: Coverage::default(),
         };
@@ -194,8 +200,8 @@ impl Pair {
     }
 
     fn run_source(&mut self, source: &mut dyn Source, states: States) -> Result<Ran, DifferError> {
-        if self.real.process().ids_made() != 0 {
-            // Finished tasks, and how many were ever pending, are not reset by anything.
+        if self.real.process().ids_made() != 0 || self.has_grown {
+            // Finished tasks, how many were ever pending, and the size of tables are not reset by anything.
             self.restart()?;
         } else if self.is_dirty {
             self.clean()?;
@@ -212,7 +218,9 @@ impl Pair {
             cast: Cast::default(),
             coverage: Some(&mut self.coverage),
         };
-        let mut difference = run.drive(source, states)?;
+        let ended = run.drive(source, states);
+        self.has_grown = run.cast.segments.len() > SMALL_TABLE;
+        let mut difference = ended?;
         if difference.is_none() {
             let reset = run.reset(&self.config, self.resets)?;
             self.resets += 1;
@@ -279,6 +287,7 @@ impl Pair {
         self.real = RealSide::start(&self.setup)?;
         self.replicas_made = Some(0);
         self.is_dirty = false;
+        self.has_grown = false;
         self.find_engines()
     }
 }

@@ -3,7 +3,9 @@
 use crate::error::DifferError;
 use crate::operation::Operation;
 use crate::pair::{Pair, Ran, States};
+use crate::plain;
 use crate::simpler::simpler;
+use std::collections::BTreeMap;
 
 /// Runs that one shrinking may take; it stops with the best that it has.
 const MOST_RUNS: usize = 3_000;
@@ -29,6 +31,7 @@ pub(crate) fn shrink_until(pair: &mut Pair, ran: Ran, stop: &dyn Fn() -> bool) -
     if !shrinking.improves(shrinking.best.history.operations.clone())? {
         return Ok(shrinking.best);
     }
+    shrinking.rename()?;
     loop {
         let before = shrinking.best.history.operations.clone();
         shrinking.delete()?;
@@ -64,6 +67,21 @@ impl Shrinking<'_> {
             self.best = ran;
         }
         Ok(parts)
+    }
+
+    /// Gives what is named oddly a plain name: all of it at once, or else whatever may have one.
+    fn rename(&mut self) -> Result<(), DifferError> {
+        let names = plain::names(&self.best.history.operations);
+        if names.is_empty() || self.improves(plain::renamed(&self.best.history.operations, &names))? {
+            return Ok(());
+        }
+        for name in names {
+            self.improves(plain::renamed(
+                &self.best.history.operations,
+                &BTreeMap::from([name]),
+            ))?;
+        }
+        Ok(())
     }
 
     fn delete(&mut self) -> Result<(), DifferError> {

@@ -15,9 +15,15 @@ pub(crate) struct Words {
     to_meet: BTreeSet<Uuid>,
 }
 
-/// A text in quotation marks.
+/// A text in quotation marks. TOML does not allow the one control character that JSON lets stand.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
+    let json = serde_json::to_string(text).unwrap_or_default();
+    json.replace('\u{7f}', "\\u007f")
+}
+
+/// Whether a node can be called so.
+fn is_a_node(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
@@ -51,7 +57,7 @@ impl Words {
             .nodes
             .iter()
             .all(|(id, name, _)| *id != segment.id && *name != segment.name);
-        if is_new && segment.base != 0 && segment.size != 0 {
+        if is_new && segment.base != 0 && segment.size != 0 && is_a_node(&segment.name) {
             self.nodes.push((segment.id, segment.name.clone(), segment.size));
             self.to_meet.insert(segment.id);
         }

@@ -89,7 +89,11 @@ mod tests {
         let mut column = Column::<u64>::default();
         for (number, room) in [(0, LEAST), (LEAST - 1, LEAST), (LEAST, 2 * LEAST), (0, 2 * LEAST)] {
             column.set(Id::from_index(number), 1);
-            assert_eq!((column.0.len(), column.0[0].values().len()), (1, room), "{number}");
+            assert_eq!(
+                (column.0.len(), column.0[0].values().len()),
+                (1, room),
+                "{number}"
+            );
         }
     }
 }

@@ -3,7 +3,6 @@
 
 use super::{Limits, payload};
 use crate::Master;
-use crate::tenants::split;
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
 use moonquake_protocol::{
@@ -89,7 +88,7 @@ impl Master {
             .segments
             .latest_of_name(&source)
             .ok_or(ErrorCode::InternalError)?;
-        let (tenant, user_key) = split(key);
+        let (tenant, user_key) = self.parts_of(key);
         let text = payload::copy(tenant, user_key, &source, targets);
         self.submit_task(now, client, TaskType::ReplicaCopy, text)
     }
@@ -114,7 +113,7 @@ impl Master {
             .segments
             .latest_of_name(source)
             .ok_or(ErrorCode::InternalError)?;
-        let (tenant, user_key) = split(key);
+        let (tenant, user_key) = self.parts_of(key);
         let text = payload::r#move(tenant, user_key, source, target);
         self.submit_task(now, client, TaskType::ReplicaMove, text)
     }

@@ -31,4 +31,5 @@ mod strict;
 mod sweeps;
 mod tasks;
 mod ticks;
+mod told;
 mod upserts;

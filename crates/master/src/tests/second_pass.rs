@@ -63,3 +63,51 @@ fn of_an_object_that_is_being_copied_only_the_other_replicas_go() {
     let target = harness.allocated();
     assert_eq!(target, 20, "the source and the target");
 }
+
+/// An object that an upsert has opened, whose soft pin ends five seconds from now.
+fn open_under_a_pin(harness: &mut Harness, group: Option<&str>) {
+    harness.put_with("open", 10, &pinned(group));
+    harness.advance(Span::from_secs(1_795));
+    let config = group.map(in_group).unwrap_or_default();
+    harness.upsert_start("open", 10, &config).unwrap();
+    assert_eq!(harness.master.view().soft_pinned_keys, 1);
+}
+
+/// A pin that is over counts until somebody asks for it. A round that looks for the oldest of its candidates asks every object whose
+/// lease is over, an object that an upsert has opened too; one that takes most of them anyway asks only those that could go.
+#[test]
+fn a_round_asks_for_pins_of_what_cannot_go_if_it_picks_its_candidates() {
+    for (ratio, pins) in [(0.05, 0), (0.22, 0), (0.23, 1), (1.0, 1)] {
+        let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+        open_under_a_pin(&mut harness, None);
+        harness.put("plain", 10);
+        harness.advance(Span::from_secs(5));
+        round(&mut harness, ratio);
+        assert_eq!(harness.master.view().soft_pinned_keys, pins, "{ratio}");
+    }
+}
+
+#[test]
+fn a_round_without_candidates_asks_nobody_for_pins() {
+    let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+    open_under_a_pin(&mut harness, None);
+    harness.put("leased", 10);
+    harness.advance(Span::from_secs(5));
+    harness.get("leased").unwrap();
+    round(&mut harness, 0.05);
+    assert_eq!(harness.master.view().soft_pinned_keys, 1);
+}
+
+/// The other members of a group are asked before it is seen whether they could go.
+#[test]
+fn a_group_is_asked_for_the_pins_of_all_its_members() {
+    for ratio in [0.05, 1.0] {
+        let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+        open_under_a_pin(&mut harness, Some("g"));
+        harness.put_with("plain", 10, &in_group("g"));
+        harness.advance(Span::from_secs(5));
+        round(&mut harness, ratio);
+        assert_eq!(harness.keys(), Vec::<String>::new());
+        assert_eq!(harness.master.view().soft_pinned_keys, 0, "{ratio}");
+    }
+}

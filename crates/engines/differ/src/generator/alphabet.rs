@@ -1,8 +1,10 @@
 //! The names and numbers of one history: clients, segments, keys, sizes.
 
 use super::draw::Draw;
+use super::names::{self, Style};
 use crate::setup::Theme;
 use moonquake_protocol::{Segment, Uuid};
+use std::sync::Arc;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -24,16 +26,19 @@ const SEGMENT_BYTES: [u64; 9] = [
 ];
 /// Those of them that thousands of objects fit into.
 const CROWD_SEGMENT_BYTES: [u64; 4] = [MIB + 4_095, 16 * MIB, 64 * MIB - 1, GIB];
-/// Patterns, some of which do not compile.
-pub(crate) const PATTERNS: [&str; 18] = [
-    "^k", "k1", "k[0-3]$", "^k1?$", "(k2|k5)", "k\\d", ".*", "", "[", "(", "*", "k{2,1}", "^$", "k1.",
-    "[^k]", "\\", "k\\d{3}$", "9.*9$",
-];
+/// So many segments are never mounted in the ordinary way: two of a name that is taken, one of memory that is taken, an absurd one.
+const SPECIAL: u64 = 4;
 
 /// The alphabet of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Alphabet {
-    pub(crate) keys: u64,
+    /// How many keys there are.
+    keys: u64,
+    key_style: Style,
+    key_names: Arc<Vec<String>>,
+    groups: [String; 2],
+    /// Machines that segments and clients name.
+    hosts: [String; 3],
     pub(crate) segments: Vec<Segment>,
     /// How many of them are mounted in the ordinary way.
     pub(crate) ordinary: usize,
@@ -51,36 +56,53 @@ impl Alphabet {
         } else {
             1
         };
-        let ordinary = draw.within(fewest, 4) as usize;
+        let ordinary = if draw.chance(12) {
+            draw.within(5, 36)
+        } else {
+            draw.within(fewest, 4)
+        };
         let common = if is_crowd {
             *draw.pick(&CROWD_SEGMENT_BYTES)
         } else {
             *draw.pick(&SEGMENT_BYTES)
         };
         let alike = is_crowd || draw.chance(60);
-        let segments = (0..8)
-            .map(|slot| {
-                let size = if alike { common } else { *draw.pick(&SEGMENT_BYTES) };
-                segment(draw, slot, size)
-            })
-            .collect();
         let (keys, fraction) = if is_crowd {
             let keys = draw.within(1_000, 5_000);
             // From a pool that most keys fit into to one for few of them.
-            (keys, keys / ordinary as u64 * *draw.pick(&[1, 2, 4]) / 2)
+            (keys, (keys / ordinary * *draw.pick(&[1, 2, 4]) / 2).max(1))
         } else if fewest == 2 {
             // What moves needs a place to go to.
             (draw.within(4, 20), *draw.pick(&[16, 40, 100]))
         } else {
             (draw.within(4, 40), *draw.pick(&[3, 8, 16, 40]))
         };
-        Alphabet {
+        let key_style = Style::draw(draw, 55);
+        let other_style = Style::draw(draw, 70);
+        let key_names = (0..keys).map(|number| key_style.key(draw, number)).collect();
+        let groups = [0, 1].map(|number| other_style.group(draw, number));
+        let hosts = match other_style {
+            Style::Plain => ["h0", "h1", "h9"],
+            _ => ["10.0.0.1", "h\u{e4}\0", "0123456789abcdefghijklmn"],
+        };
+        let mut alphabet = Alphabet {
             keys,
-            segments,
-            ordinary,
+            key_style,
+            key_names: Arc::new(key_names),
+            groups,
+            hosts: hosts.map(str::to_owned),
+            segments: Vec::new(),
+            ordinary: ordinary as usize,
             fraction,
             is_crowd,
+        };
+        let plain = ordinary.max(4);
+        for slot in 0..plain + SPECIAL {
+            let size = if alike { common } else { *draw.pick(&SEGMENT_BYTES) };
+            let segment = alphabet.segment(draw, slot, plain, (other_style, size));
+            alphabet.segments.push(segment);
         }
+        alphabet
     }
 
     /// A client; the first three are the usual ones.
@@ -98,8 +120,19 @@ impl Alphabet {
         match draw.below(400) {
             0 => String::new(),
             1 => "k 1/\u{e4}%".to_owned(),
-            _ => format!("k{}", draw.below(self.keys)),
+            _ => self.key_names[draw.below(self.keys) as usize].clone(),
         }
+    }
+
+    /// A pattern.
+    pub(crate) fn pattern(&self, draw: &mut Draw) -> String {
+        let key = &self.key_names[draw.below(self.keys) as usize];
+        names::pattern(draw, self.key_style, key)
+    }
+
+    /// A machine; the last one has no segment.
+    pub(crate) fn host(&self, draw: &mut Draw) -> String {
+        draw.pick(&self.hosts).clone()
     }
 
     /// How many keys a batch has. There is no limit upstream; clients send 128 and more.
@@ -119,7 +152,7 @@ impl Alphabet {
         let mut keys: Vec<String> = if self.is_crowd {
             let first = draw.below(self.keys);
             (0..count)
-                .map(|next| format!("k{}", (first + next) % self.keys))
+                .map(|next| self.key_names[((first + next) % self.keys) as usize].clone())
                 .collect()
         } else {
             (0..count).map(|_| self.key(draw)).collect()
@@ -131,13 +164,9 @@ impl Alphabet {
     }
 
     /// The group that a key usually belongs to.
-    pub(crate) fn group(key: &str) -> Option<String> {
-        let last = key.bytes().last()?;
-        match last % 5 {
-            0 => Some("g0".to_owned()),
-            1 => Some("g1".to_owned()),
-            _ => None,
-        }
+    pub(crate) fn group(&self, key: &str) -> Option<String> {
+        let sum: usize = key.bytes().map(usize::from).sum();
+        self.groups.get(sum % 5).cloned()
     }
 
     /// The name of one of the segments that are mounted at the start.
@@ -176,6 +205,44 @@ impl Alphabet {
             _ => draw.within(1, (whole / self.fraction).max(1)),
         }
     }
+
+    /// The segment of a slot; those before `plain` are ordinary.
+    fn segment(&self, draw: &mut Draw, slot: u64, plain: u64, (style, size): (Style, u64)) -> Segment {
+        let name = style.segment(draw, slot);
+        let ordinary = Segment {
+            id: Uuid::new(0x5E6 + slot, slot * 0x1_0001),
+            te_endpoint: name.clone(),
+            name,
+            base: (slot + 1) << 40,
+            size,
+            protocol: "tcp".to_owned(),
+            host_id: match draw.below(3) {
+                0 => String::new(),
+                _ => self.hosts[draw.below(2) as usize].clone(),
+            },
+        };
+        match slot.checked_sub(plain) {
+            None => ordinary,
+            // The same name as the first: one unit of placement.
+            Some(0) => Segment {
+                name: self.segments[0].name.clone(),
+                te_endpoint: "10.0.0.4:12345".to_owned(),
+                ..ordinary
+            },
+            Some(1) => Segment {
+                name: self.segments[1].name.clone(),
+                te_endpoint: "[fe80::5%eth0]:17".to_owned(),
+                ..ordinary
+            },
+            // The first segment's memory under another name.
+            Some(2) => Segment {
+                base: 1 << 40,
+                te_endpoint: String::new(),
+                ..ordinary
+            },
+            Some(_) => absurd(draw, ordinary),
+        }
+    }
 }
 
 /// A client's id.
@@ -188,39 +255,6 @@ fn bin_edge(draw: &mut Draw, whole: u64) -> u64 {
     let bits = u64::from(63 - whole.leading_zeros());
     let exponent = draw.below(bits.saturating_sub(2).max(1));
     ((8 + draw.below(8)) << exponent) - 1 + draw.below(3)
-}
-
-fn segment(draw: &mut Draw, slot: u64, size: u64) -> Segment {
-    let plain = Segment {
-        id: Uuid::new(0x5E6 + slot, slot * 0x1_0001),
-        name: format!("n{slot}"),
-        base: (slot + 1) << 40,
-        size,
-        te_endpoint: format!("n{slot}"),
-        protocol: "tcp".to_owned(),
-        host_id: (*draw.pick(&["", "h0", "h1"])).to_owned(),
-    };
-    match slot {
-        // The same name as the first: one unit of placement.
-        4 => Segment {
-            name: "n0".to_owned(),
-            te_endpoint: "10.0.0.4:12345".to_owned(),
-            ..plain
-        },
-        5 => Segment {
-            name: "n1".to_owned(),
-            te_endpoint: "[fe80::5%eth0]:17".to_owned(),
-            ..plain
-        },
-        // The first segment's memory under another name.
-        6 => Segment {
-            base: 1 << 40,
-            te_endpoint: String::new(),
-            ..plain
-        },
-        7 => absurd(draw, plain),
-        _ => plain,
-    }
 }
 
 fn absurd(draw: &mut Draw, plain: Segment) -> Segment {

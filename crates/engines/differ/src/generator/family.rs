@@ -56,6 +56,7 @@ pub(crate) enum Family {
     CreateDrain,
     QueryDrain,
     CancelDrain,
+    Story,
     Plain,
     Optional,
 }
@@ -114,6 +115,7 @@ pub(crate) const FAMILIES: &[(Family, u64)] = &[
     (Family::CreateDrain, 0),
     (Family::QueryDrain, 1),
     (Family::CancelDrain, 1),
+    (Family::Story, 10),
     (Family::Plain, 2),
     (Family::Optional, 8),
 ];

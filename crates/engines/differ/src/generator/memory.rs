@@ -1,7 +1,6 @@
 //! What a history has begun and not ended, so that its next operation meets something.
 
 use super::draw::Draw;
-use crate::sides::Outcome;
 use moonquake_protocol::{Request, Response, Uuid};
 use std::collections::BTreeMap;
 
@@ -99,10 +98,8 @@ impl Memory {
     }
 
     /// Learns of a drain job.
-    pub(crate) fn observe_job(&mut self, outcome: &Outcome) {
-        if let Outcome::JobCreated(Ok(id)) = outcome {
-            push(&mut self.jobs, *id);
-        }
+    pub(crate) fn observe_job(&mut self, id: Uuid) {
+        push(&mut self.jobs, id);
     }
 
     fn end_write(&mut self, key: &str) {

@@ -6,8 +6,10 @@ mod draw;
 mod dues;
 mod family;
 mod memory;
+mod names;
 mod others;
 mod reads;
+mod stories;
 mod tasks;
 mod writes;
 
@@ -26,7 +28,18 @@ use moonquake_protocol::Request;
 use std::collections::VecDeque;
 
 /// Names that a caller may give to a tenant, some of which are none.
-const TENANTS: [&str; 6] = ["", "ta", "tb", "_ta", "a/b\u{e4}", "t\n"];
+const TENANTS: [&str; 10] = [
+    "",
+    "ta",
+    "tb",
+    "_ta",
+    "a/b\u{e4}",
+    "t\n",
+    "\0",
+    "t\0k1",
+    "0123456789abcdef",
+    "\u{7f}\"%\\",
+];
 
 /// Makes the operations of one history, one after the other, from what the earlier ones were answered.
 #[derive(Clone, Debug)]
@@ -168,7 +181,12 @@ impl Generator {
                 self.memory.observe(request, response);
                 self.work_on_answer(request, response);
             }
-            (Operation::CreateDrainJob { .. }, None) => self.memory.observe_job(outcome),
+            (Operation::CreateDrainJob { segments, .. }, None) => {
+                if let Outcome::JobCreated(Ok(id)) = outcome {
+                    self.memory.observe_job(*id);
+                    self.follow_job(*id, segments);
+                }
+            }
             _ => {}
         }
     }
@@ -186,7 +204,12 @@ impl Generator {
             Family::CreateTasks => self.create_tasks(),
             Family::CreateDrain => self.create_drain(),
             Family::QueryDrain => Operation::QueryDrainJob(self.job()),
-            Family::CancelDrain => Operation::CancelDrainJob(self.job()),
+            Family::CancelDrain => {
+                let job = self.job();
+                self.script.push_back(Operation::QueryDrainJob(job));
+                Operation::CancelDrainJob(job)
+            }
+            Family::Story => self.story(),
             _ => Operation::Call(self.request(family)),
         }
     }

@@ -1,7 +1,7 @@
 //! Reads and probes.
 
 use super::Generator;
-use super::alphabet::{PATTERNS, client};
+use super::alphabet::client;
 use super::family::Family;
 use super::writes::TENANT;
 use moonquake_protocol::Request;
@@ -36,7 +36,7 @@ impl Generator {
                 tenant_id,
             },
             Family::RegexGet => Request::GetReplicaListByRegex {
-                regex: (*self.draw.pick(&PATTERNS)).to_owned(),
+                regex: self.alphabet.pattern(&mut self.draw),
                 tenant_id,
             },
             Family::QuerySegment => {

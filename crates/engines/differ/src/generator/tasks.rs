@@ -83,24 +83,36 @@ impl Generator {
     pub(super) fn work_on_answer(&mut self, request: &Request, response: &Response) {
         if let (Request::FetchTasks { client_id, .. }, Response::FetchTasks(Ok(tasks))) = (request, response)
         {
+            // Before anything else that is to come.
+            let later = std::mem::take(&mut self.script);
             for task in tasks {
-                if self.draw.chance(70) {
+                if self.draw.chance(70) || self.is_certain() {
                     self.work(*client_id, task);
                 }
             }
+            self.script.extend(later);
         }
     }
 
+    /// Whether clients do and report everything that they are given, in one of two ways.
+    fn is_certain(&self) -> bool {
+        matches!(self.failing, 0 | 100)
+    }
+
     fn work(&mut self, client_id: Uuid, task: &TaskAssignment) {
+        if self.draw.chance(15) {
+            let query = Request::QueryTask { task_id: task.id };
+            self.script.push_back(Operation::Call(query));
+        }
         let fails = self.draw.chance(self.failing);
         if let (false, Ok(payload)) = (fails, serde_json::from_str::<Payload>(&task.payload)) {
             let (start, end) = transfer(client_id, payload, task.r#type);
             self.script.push_back(Operation::Call(start));
-            if self.draw.chance(92) {
+            if self.draw.chance(92) || self.is_certain() {
                 self.script.push_back(Operation::Call(end));
             }
         }
-        if self.draw.chance(85) {
+        if self.draw.chance(85) || self.is_certain() {
             let status = if fails {
                 TaskStatus::Failed
             } else {

@@ -1,7 +1,7 @@
 //! Writes, their ends, and removals.
 
 use super::Generator;
-use super::alphabet::{Alphabet, PATTERNS, client};
+use super::alphabet::client;
 use super::family::Family;
 use crate::operation::Operation;
 use moonquake_protocol::{
@@ -87,7 +87,7 @@ impl Generator {
                 tenant_id: TENANT.to_owned(),
             },
             Family::RegexRemove => Request::RemoveByRegex {
-                regex: (*self.draw.pick(&PATTERNS)).to_owned(),
+                regex: self.alphabet.pattern(&mut self.draw),
                 force: self.draw.chance(30),
                 tenant_id: TENANT.to_owned(),
             },
@@ -330,7 +330,7 @@ impl Generator {
             },
             ..ReplicateConfig::default()
         };
-        let groups: Vec<Option<String>> = keys.iter().map(|key| Alphabet::group(key)).collect();
+        let groups: Vec<Option<String>> = keys.iter().map(|key| self.alphabet.group(key)).collect();
         if groups.iter().any(Option::is_some) && self.draw.chance(85) {
             config.group_ids = Some(groups.into_iter().map(Option::unwrap_or_default).collect());
         }
@@ -365,7 +365,7 @@ impl Generator {
             }
         }
         if self.draw.chance(10) {
-            config.host_id = (*self.draw.pick(&["h0", "h1", "h9"])).to_owned();
+            config.host_id = self.alphabet.host(&mut self.draw);
         }
     }
 

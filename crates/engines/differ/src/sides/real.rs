@@ -3,7 +3,7 @@
 use super::engines::Engines;
 use super::http::Http;
 use super::wire::Wire;
-use super::{KeySeen, Outcome, ReplicaSeen, State, jobs};
+use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, is_readable_label, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::{START, Setup};
@@ -17,8 +17,8 @@ use std::fmt::Write as _;
 /// Requests that are under way at once.
 const PIPELINE: usize = 32;
 
-/// Keys that the admin server is asked for in one query.
-const KEYS_AT_ONCE: usize = 64;
+/// Bytes of keys, as they stand in a path, that the admin server is asked for in one query; a key that is longer stands alone.
+const PATH_BYTES: usize = 2_048;
 
 /// Gauges that are zero in a master that has just started.
 const CLEAN: [&str; 5] = [
@@ -245,15 +245,23 @@ impl RealSide {
     /// When the admin server does not answer.
     pub fn state(&mut self, keys: &[String], segments: &[Uuid]) -> Result<State, DifferError> {
         let gauges = self.gauges()?;
+        let mounts = self.mounts()?;
         let gauge = |name: &str| gauges.get(name).map_or(0, |value| *value as u64);
         let mut state = State {
             allocated_bytes: gauge("master_allocated_bytes"),
             capacity_bytes: gauge("master_total_capacity_bytes"),
+            key_count: gauge("master_key_count"),
+            soft_pinned_keys: gauge("master_soft_pin_key_count"),
+            active_clients: gauge("master_active_clients"),
+            gauges: mounts
+                .iter()
+                .filter(|mount| is_readable_label(&mount.name))
+                .map(|mount| own_gauges(&gauges, &mount.name))
+                .collect(),
+            mounts,
+            keys: self.keys(keys)?,
             ..State::default()
         };
-        for piece in keys.chunks(KEYS_AT_ONCE) {
-            state.keys.append(&mut self.keys(piece)?);
-        }
         state.order = self
             .http
             .get("/get_all_keys")?
@@ -275,18 +283,42 @@ impl RealSide {
         Ok(state)
     }
 
+    /// The mounted segments as the admin server tells them.
+    fn mounts(&mut self) -> Result<Vec<MountSeen>, DifferError> {
+        let answer = self.http.get("/get_segments_detail")?;
+        let answer: Segments = parse(&answer)?;
+        let seen = |mount: SegmentAnswer| MountSeen {
+            id: mount.segment_id,
+            name: mount.segment_name,
+            client: mount.client_id,
+            used_bytes: mount.allocator_used_bytes,
+            capacity_bytes: mount.allocator_capacity_bytes,
+        };
+        Ok(answer.segments.into_iter().map(seen).collect())
+    }
+
+    /// What queries of keys tell, as many in each as a path takes.
     fn keys(&mut self, keys: &[String]) -> Result<BTreeMap<String, KeySeen>, DifferError> {
-        let mut path = "/batch_query_keys?keys=".to_owned();
-        for (index, key) in keys.iter().filter(|key| !key.is_empty()).enumerate() {
-            if index > 0 {
-                path.push(',');
+        let mut found = BTreeMap::new();
+        let mut list = String::new();
+        for key in keys.iter().filter(|key| !key.is_empty()) {
+            if list.len() >= PATH_BYTES {
+                found.append(&mut self.asked_keys(&list)?);
+                list.clear();
             }
-            percent_encode(&mut path, key);
+            if !list.is_empty() {
+                list.push(',');
+            }
+            percent_encode(&mut list, key);
         }
-        if keys.iter().all(String::is_empty) {
-            return Ok(BTreeMap::new());
+        if !list.is_empty() {
+            found.append(&mut self.asked_keys(&list)?);
         }
-        let answer = self.http.get(&path)?;
+        Ok(found)
+    }
+
+    fn asked_keys(&mut self, list: &str) -> Result<BTreeMap<String, KeySeen>, DifferError> {
+        let answer = self.http.get(&format!("/batch_query_keys?keys={list}"))?;
         let answer: Keys = parse(&answer)?;
         let seen = |key: KeyAnswer| match (key.error, key.values) {
             (Some(error), _) => KeySeen::Refused(error),
@@ -300,6 +332,16 @@ impl RealSide {
             .map(|(key, value)| (key, seen(value)))
             .collect())
     }
+}
+
+/// The gauges of the segments of a name; less than nothing where there is none.
+fn own_gauges(all: &BTreeMap<String, f64>, name: &str) -> (String, [i64; 2]) {
+    let own = ["segment_allocated_bytes", "segment_total_capacity_bytes"];
+    let value = |gauge: &str| all.get(&format!("{gauge}{{segment=\"{name}\"}}"));
+    (
+        name.to_owned(),
+        own.map(|gauge| value(gauge).map_or(-1, |value| *value as i64)),
+    )
 }
 
 fn replica(seen: KeyDescriptor) -> ReplicaSeen {
@@ -325,6 +367,20 @@ fn percent_encode(path: &mut String, text: &str) {
             let _ = write!(path, "%{byte:02X}");
         }
     }
+}
+
+#[derive(Deserialize)]
+struct Segments {
+    segments: Vec<SegmentAnswer>,
+}
+
+#[derive(Deserialize)]
+struct SegmentAnswer {
+    segment_name: String,
+    segment_id: String,
+    client_id: String,
+    allocator_used_bytes: u64,
+    allocator_capacity_bytes: u64,
 }
 
 #[derive(Deserialize)]

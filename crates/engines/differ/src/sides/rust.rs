@@ -1,11 +1,11 @@
 //! The Rust master, steered like the real one.
 
-use super::{KeySeen, Outcome, ReplicaSeen, State, jobs};
+use super::{KeySeen, MountSeen, Outcome, ReplicaSeen, State, is_readable_label, jobs};
 use crate::error::DifferError;
 use crate::operation::{Operation, moved};
 use crate::setup::Setup;
 use moonquake_clock::Clocks;
-use moonquake_master::{Master, MasterConfig};
+use moonquake_master::{Master, MasterConfig, MountTold};
 use moonquake_protocol::{ErrorCode, Request, Response, Uuid};
 
 /// A Rust master with its clocks.
@@ -95,6 +95,16 @@ impl RustSide {
         let mut state = State {
             allocated_bytes: view.allocated_bytes,
             capacity_bytes: view.capacity_bytes,
+            key_count: view.key_count,
+            soft_pinned_keys: view.soft_pinned_keys,
+            active_clients: view.active_clients,
+            mounts: self.master.mounts_told().into_iter().map(mount).collect(),
+            gauges: view
+                .gauges
+                .into_iter()
+                .filter(|(name, _)| is_readable_label(name))
+                .map(|(name, own)| (name, own.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX))))
+                .collect(),
             order: as_lines(&self.master.readable_keys()),
             ..State::default()
         };
@@ -130,6 +140,16 @@ impl RustSide {
             }
         }
         state
+    }
+}
+
+fn mount(told: MountTold) -> MountSeen {
+    MountSeen {
+        id: told.id.to_string(),
+        name: told.name,
+        client: told.client.to_string(),
+        used_bytes: told.used_bytes,
+        capacity_bytes: told.capacity_bytes,
     }
 }
 

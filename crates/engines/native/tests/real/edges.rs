@@ -4,6 +4,7 @@
 pub(crate) mod copies;
 pub(crate) mod disks;
 pub(crate) mod memory;
+pub(crate) mod probes;
 pub(crate) mod segments;
 pub(crate) mod tasks;
 pub(crate) mod writes;

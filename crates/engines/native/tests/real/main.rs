@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         edges::copies::TESTS,
         edges::disks::TESTS,
         edges::memory::TESTS,
+        edges::probes::TESTS,
         edges::segments::TESTS,
         edges::tasks::TESTS,
         edges::writes::TESTS,

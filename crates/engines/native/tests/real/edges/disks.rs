@@ -6,13 +6,18 @@ use crate::rig::{MIB, tenant};
 use crate::same::twin::segment;
 use moonquake_clock::{Span, Thread};
 use moonquake_protocol::{
-    ErrorCode, ObjectMeta, OffloadTaskItem, ReplicaType, ReplicateConfig, StorageObjectMetadata,
+    DescriptorVariant, ErrorCode, ObjectMeta, OffloadTaskItem, ReplicaDescriptor, ReplicaType,
+    ReplicateConfig, StorageObjectMetadata,
 };
 
 pub(crate) const TESTS: &[Test] = &[
     (
         "real_edge_a_late_report_brings_a_removed_object_back",
         resurrection,
+    ),
+    (
+        "real_edge_a_late_report_lands_on_a_newer_object_of_the_same_name",
+        namesake,
     ),
     (
         "real_edge_an_upsert_leaves_a_replica_on_a_disk_unfinished",
@@ -98,6 +103,34 @@ fn resurrection() {
     assert!(back[0].memory_buffer().is_none(), "on the disk alone");
     let put = pair.start("k", MIB, &ReplicateConfig::default());
     assert_eq!(put, Err(ErrorCode::ObjectAlreadyExists));
+}
+
+/// Edge 30, as far as a master without offload has it: a report names a key and nothing else, so it lands on the object that is
+/// called so now, and what the disk has is the old one.
+fn namesake() {
+    let mut pair = Pair::with_segments(&[16 * MIB]);
+    pair.put("k", MIB, &on("n0"));
+    assert_eq!(pair.remove("k"), Ok(()));
+    pair.put("k", 2 * MIB, &on("n0"));
+    report(&mut pair);
+    let lengths = |replicas: &[ReplicaDescriptor]| -> Vec<(bool, u64)> {
+        let length = |replica: &ReplicaDescriptor| match &replica.descriptor {
+            DescriptorVariant::LocalDisk(disk) => (true, disk.object_size),
+            _ => (false, replica.memory_buffer().map_or(0, |buffer| buffer.size)),
+        };
+        replicas.iter().map(length).collect()
+    };
+    assert_eq!(
+        lengths(&pair.get("k").unwrap()),
+        [(false, 2 * MIB), (true, MIB)],
+        "the new one in memory, the old one on the disk"
+    );
+    assert_eq!(pair.unmount(0), Ok(()));
+    assert_eq!(
+        lengths(&pair.get("k").unwrap()),
+        [(true, MIB)],
+        "the old one alone"
+    );
 }
 
 /// Edge 31: ALL does not mean replicas on disks, so one of them stays unfinished until the sweep drops it.

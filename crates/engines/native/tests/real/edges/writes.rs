@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
         "real_edge_the_master_takes_two_replicas_for_one_node",
         two_replicas_one_node,
     ),
+    ("real_edge_a_batch_starts_a_key_once", key_twice),
     ("real_edge_an_unfinished_put_on_a_dead_segment", dead_segment),
     (
         "real_edge_a_soft_pin_outlives_an_upsert_that_never_ends",
@@ -39,6 +40,38 @@ fn batch(pair: &mut Pair, count: usize, config: &ReplicateConfig) -> Vec<Answer<
             tenant_id
         }
     )
+}
+
+/// Edge 51, the master's part of it: of a key that a batch names twice the first entry is started and the second one refused, so it is
+/// the first value's length that is stored.
+fn key_twice() {
+    let mut pair = Pair::with_segments(&[16 * MIB]);
+    let keys: Vec<String> = ["d", "d", "e"].map(str::to_owned).to_vec();
+    let (client_id, config, tenant_id) = (WRITER, ReplicateConfig::default(), tenant());
+    let started = ask!(
+        pair,
+        BatchPutStart {
+            client_id,
+            keys,
+            slice_lengths: vec![1, 2, 3],
+            config,
+            tenant_id
+        }
+    );
+    let lengths: Vec<Answer<u64>> = started
+        .iter()
+        .map(|entry| entry.as_ref().map(|all| length(all)).map_err(|code| *code))
+        .collect();
+    assert_eq!(lengths, [Ok(1), Err(ErrorCode::ObjectAlreadyExists), Ok(3)]);
+    assert_eq!(pair.end(WRITER, "d"), Ok(()));
+    assert_eq!(pair.end(WRITER, "e"), Ok(()));
+    assert_eq!(pair.get("d").map(|all| length(&all)), Ok(1), "the first one");
+    assert_eq!(pair.allocated(), 4);
+}
+
+fn length(replicas: &[ReplicaDescriptor]) -> u64 {
+    let buffers = replicas.iter().filter_map(ReplicaDescriptor::memory_buffer);
+    buffers.map(|buffer| buffer.size).sum()
 }
 
 fn one_node() -> ReplicateConfig {
