@@ -16,6 +16,7 @@ mod ranged_get;
 mod replica;
 mod session;
 mod single;
+mod staging;
 mod tasks;
 
 pub use background::{Heartbeat, Mount, PingRound, Remount};
@@ -33,6 +34,7 @@ pub use ranged_get::RangedGet;
 pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, NoSession, PutSession, PutWrite, ReadSession};
 pub use single::{Single, granted_by};
+pub use staging::{NearMemory, STAGING_BYTES, StagingBlock, StagingMemory};
 pub use tasks::RunTasks;
 
 use moonquake_clock::Rules;
@@ -57,6 +59,8 @@ pub struct ClientConfig {
     pub local_endpoints: Vec<String>,
     /// The bytes of the largest slice in which a write is submitted.
     pub slice_bytes: u64,
+    /// The bytes of its staging memory.
+    pub staging_bytes: u64,
     /// How its deadlines are compared.
     pub rules: Rules,
     /// Which behaviours of upstream it has.
@@ -73,6 +77,7 @@ impl ClientConfig {
             tenant_id: "default".to_owned(),
             local_endpoints: Vec::new(),
             slice_bytes: SLICE_BYTES,
+            staging_bytes: STAGING_BYTES,
             rules: Rules::default(),
             quirks: Quirks::all(),
             guards: Guards::default(),

@@ -1,9 +1,11 @@
 //! Several ranges of one object in one read. Mirrors `real_client.cpp:get_into_ranges_internal`.
 
 use crate::get::{is_late, lease_base, query};
+use crate::operation::total;
+use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, Moved, Operation, Outcome,
-    RpcFailure, Want, memory_of, preferred_replica,
+    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, Moved, NearMemory, Operation,
+    Outcome, RpcFailure, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -29,6 +31,7 @@ pub struct RangedGet {
     config: ClientConfig,
     key: String,
     ranges: Vec<ByteRange>,
+    memory: NearMemory,
     /// The result of each range that is known before anything moves.
     settled: Vec<Option<Outcome>>,
     replica: Option<(u64, BufferDescriptor)>,
@@ -45,11 +48,22 @@ impl RangedGet {
             config,
             key,
             ranges,
+            memory: NearMemory::CALLER,
             replica: None,
             asked_at: Clocks::default(),
             known: Vec::new(),
             moving: false,
         }
+    }
+
+    /// Into a buffer of the caller, or into a block that it takes of the client's staging memory before it asks for anything.
+    pub fn into(self, memory: NearMemory) -> RangedGet {
+        RangedGet { memory, ..self }
+    }
+
+    fn ask(&mut self, now: Clocks) -> Want {
+        self.asked_at = now;
+        query(&self.config, &self.key)
     }
 
     fn all(&self, outcome: &Outcome) -> Want {
@@ -62,8 +76,11 @@ impl RangedGet {
         let Some((id, replica)) = chosen else {
             return self.all(&Outcome::Error(ErrorCode::InvalidReplica));
         };
+        let mut at: u64 = 0;
         for (range, settled) in self.ranges.iter().zip(&mut self.settled) {
-            if !range.lies_in(replica.size) {
+            if range.lies_in(replica.size) && self.memory.holds(at, range.size) {
+                at += range.size;
+            } else {
                 *settled = Some(Outcome::Error(ErrorCode::InvalidParams));
             }
         }
@@ -183,8 +200,9 @@ impl RangedGet {
 
 impl Operation for RangedGet {
     fn begin(&mut self, now: Clocks) -> Want {
-        self.asked_at = now;
-        query(&self.config, &self.key)
+        let block = total(&self.ranges).filter(|bytes| *bytes > 0);
+        let staged = block.and_then(|bytes| self.memory.all(vec![bytes]));
+        staged.unwrap_or_else(|| self.ask(now))
     }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
@@ -204,6 +222,8 @@ impl Operation for RangedGet {
                 self.renewed(now, Err(code))
             }
             Happened::Answered(Err(failure)) => self.all(&failure.into()),
+            Happened::Staged(taken) if taken == [true] => self.ask(now),
+            Happened::Staged(_) => self.all(&NO_ROOM),
             Happened::Waited => self.renew(now),
             Happened::MovedAll(moved) => self.done(now, &moved),
             Happened::Answered(Ok(_)) | Happened::Moved(_) => self.all(&Outcome::Error(ErrorCode::RpcFail)),

@@ -54,6 +54,8 @@ pub(crate) struct Running {
     /// Transfers that its limit gave up and that still run.
     pub(crate) given_up: Vec<u64>,
     pub(crate) buffer: BufferKey,
+    /// What the value of a staged write is, there in its blocks, until it has them.
+    pub(crate) fill: Option<(String, Vec<BufferPlace>)>,
     pub(crate) size: u64,
     pub(crate) rate: Option<u64>,
     pub(crate) order: u64,
@@ -120,6 +122,7 @@ impl<P: Ports> Stage<'_, P> {
             wakes_at: None,
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
+            fill: None,
             size,
             rate: None,
             order,
@@ -165,6 +168,7 @@ impl<P: Ports> Stage<'_, P> {
     fn want(&mut self, id: u64, want: Want) -> Staged<()> {
         match want {
             Want::Call(call) => self.before_call(id, call),
+            Want::Stage { blocks, all } => self.stage_blocks(id, &blocks, all),
             Want::Move(wanted) => {
                 if self.submit(id, &wanted)?.is_some() {
                     return Ok(());
@@ -194,6 +198,22 @@ impl<P: Ports> Stage<'_, P> {
                 Ok(())
             }
             Want::Done(outcome) => self.finish(id, &outcome),
+        }
+    }
+
+    /// Taking memory is no event: the operation goes on at once.
+    fn stage_blocks(&mut self, id: u64, blocks: &[u64], all: bool) -> Staged<()> {
+        let taken = self.take_staging(id, blocks, all);
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let now = self.clocks(&actor);
+        match self.running.get_mut(&id) {
+            Some(running) => {
+                let want = running.machine.next(now, Happened::Staged(taken));
+                self.want(id, want)
+            }
+            None => Ok(()),
         }
     }
 
@@ -353,8 +373,7 @@ impl<P: Ports> Stage<'_, P> {
         let content = self.read_content(&running, outcome);
         self.drop_session(&running, outcome);
         self.buffers.staging.give_back(id);
-        let staged =
-            matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.block(id).is_some();
+        let staged = matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.has_blocks(id);
         if staged && outcome.is_failure() {
             self.witness_staging(&running.actor);
         }

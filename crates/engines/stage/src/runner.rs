@@ -326,13 +326,24 @@ impl<P: Ports> Stage<'_, P> {
                 if let Some(buffer) = &prepared.buffer {
                     self.buffers.lay_plain(buffer);
                 }
+                if let Some(BufferKey::Named(name)) =
+                    prepared.buffer.as_ref().filter(|_| prepared.sizes_buffer)
+                {
+                    self.buffers.size(name, prepared.size);
+                }
                 if let Some((pattern, places)) = prepared.fill {
-                    let buffer = prepared.buffer.unwrap_or(BufferKey::Staging(id));
-                    if matches!(buffer, BufferKey::Staging(_)) {
-                        self.take_staging(id, prepared.size);
-                    }
-                    for place in places {
-                        self.buffers.fill_at(&buffer, place, &pattern);
+                    match prepared.buffer {
+                        Some(buffer) => {
+                            for place in places {
+                                self.buffers.fill_at(&buffer, place, &pattern);
+                            }
+                        }
+                        // It has no block yet.
+                        None => {
+                            if let Some(running) = self.running.get_mut(&id) {
+                                running.fill = Some((pattern, places));
+                            }
+                        }
                     }
                 }
                 Ok(Some(id))
@@ -352,6 +363,7 @@ impl<P: Ports> Stage<'_, P> {
             .unwrap_or(0);
         let pattern = action.written_pattern().unwrap_or(who).to_owned();
         self.note_reuse(who, Some(op), &name, (0, size));
+        self.buffers.size(&name, size);
         self.buffers.fill(&BufferKey::Named(name.clone()), size, &pattern);
         self.witness_fill(who, Some(op), &name, size);
         self.ended(who, op, ended("ok", None))

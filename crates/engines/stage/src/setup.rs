@@ -44,6 +44,7 @@ fn client_rules(options: &RunOptions) -> Rules {
 fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
     config.slice_bytes = plan.world.slice_bytes;
+    config.staging_bytes = plan.world.local_buffer_bytes;
     config.rules = client_rules(options);
     config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
@@ -140,6 +141,12 @@ pub(crate) fn baseline<P: Ports>(stage: &Stage<'_, P>, engine: &str) -> Baseline
         baseline
             .configuration
             .insert("slice".to_owned(), format!("{} B", plan.world.slice_bytes));
+    }
+    if plan.world.local_buffer_bytes != World::LOCAL_BUFFER_BYTES {
+        baseline.configuration.insert(
+            "local_buffer".to_owned(),
+            format!("{} B", plan.world.local_buffer_bytes),
+        );
     }
     for (flag, value) in &plan.world.flags {
         baseline

@@ -145,7 +145,7 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    /// Makes room for a transfer on the client's side; says where in staging memory that is.
+    /// Makes room for a transfer in the caller's buffer, or says where in staging memory its bytes lie.
     fn make_room(&mut self, running: u64, wanted: &Move, buffer: &BufferKey) -> Option<Block> {
         let (from, to) = (wanted.at, wanted.at + wanted.size);
         match buffer {
@@ -159,13 +159,7 @@ impl<P: Ports> Stage<'_, P> {
                 None
             }
             BufferKey::Own(_) => None,
-            BufferKey::Staging(operation) => {
-                self.take_staging(*operation, to);
-                self.buffers.staging.block(*operation).map(|block| Block {
-                    from: block.from.saturating_add(from),
-                    to: block.from.saturating_add(to),
-                })
-            }
+            BufferKey::Staging(operation) => self.buffers.staging.place(*operation, from, to),
         }
     }
 
