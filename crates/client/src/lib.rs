@@ -9,6 +9,7 @@ mod batch_get;
 mod batch_put;
 mod close;
 mod get;
+mod lanes;
 mod operation;
 mod outcome;
 mod put;
@@ -24,6 +25,7 @@ pub use batch_get::BatchGet;
 pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
+pub use lanes::{Admission, LANE_COOLDOWN, LANES, Lanes};
 pub use operation::{
     BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation,
     RpcFailure, Want,
@@ -35,7 +37,7 @@ pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, NoSession, PutSession, PutWrite, ReadSession};
 pub use single::{Single, granted_by};
 pub use staging::{NearMemory, STAGING_BYTES, StagingBlock, StagingMemory};
-pub use tasks::RunTasks;
+pub use tasks::{QueuedTask, RunTasks, TASK_WORKERS};
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};
@@ -43,10 +45,6 @@ use moonquake_protocol::{BufferDescriptor, ErrorCode, Uuid};
 
 /// The largest slice in which the real client submits a write. Mirrors `types.h:kMaxSliceSize`.
 pub const SLICE_BYTES: u64 = (16 << 20) - 16;
-
-/// How many connections the transfer engine has to one owner of a segment; a transfer beyond that waits for one of them.
-/// Mirrors `MC_TCP_LANES_PER_PEER`, whose default it is.
-pub const LANES: usize = 4;
 
 /// What every operation of one client shares.
 #[derive(Clone, Debug)]

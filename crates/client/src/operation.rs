@@ -359,6 +359,11 @@ pub trait Operation {
         None
     }
 
+    /// Tasks that this operation has fetched, or given up for now, and that wait for a worker once it is over.
+    fn tasks_left(&self) -> Vec<crate::QueuedTask> {
+        Vec::new()
+    }
+
     /// A get session that this operation opened, to be kept for later reads.
     fn opened(&self) -> Option<crate::GetSession> {
         None

@@ -4,10 +4,12 @@ use crate::operations::Running;
 use crate::ports::Ports;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, Remount};
+use moonquake_client::{
+    ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount,
+};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A client or node.
 pub(crate) struct Actor {
@@ -29,6 +31,8 @@ pub(crate) struct Actor {
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
     /// By the step that opened them; none of one that is over.
     pub(crate) get_sessions: BTreeMap<usize, Option<GetSession>>,
+    /// What it has fetched and not begun, or not got done.
+    pub(crate) tasks: VecDeque<QueuedTask>,
     /// The latest attempt of each key: the step and the first replica id.
     pub(crate) attempts: BTreeMap<String, (usize, u64)>,
 }
@@ -161,6 +165,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.heartbeat = None;
         actor.put_sessions.clear();
         actor.get_sessions.clear();
+        actor.tasks.clear();
         actor.attempts.clear();
         let home = actor.memory.map(|_| actor.home.clone());
         let closed = self.ports.close_link(name)?;
@@ -181,6 +186,7 @@ impl<P: Ports> Stage<'_, P> {
             },
         );
         self.close_transfers_of(name, "closed: the client is gone")?;
+        self.forget_lanes(name);
         self.buffers.staging.forget(name);
         if let Some(home) = home {
             self.ports.kill_owner(&home)?;

@@ -373,6 +373,9 @@ impl<P: Ports> Stage<'_, P> {
         let content = self.read_content(&running, outcome);
         self.drop_session(&running, outcome);
         self.buffers.staging.give_back(id);
+        if let Some(actor) = self.actors.get_mut(&running.actor) {
+            actor.tasks.extend(running.machine.tasks_left());
+        }
         let staged = matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.has_blocks(id);
         if staged && outcome.is_failure() {
             self.witness_staging(&running.actor);
@@ -436,12 +439,18 @@ impl<P: Ports> Stage<'_, P> {
             (Verb::GetRead, Outcome::Ok) => self.content_of_ranges(running, places.into_iter().flatten()),
             (Verb::Get, Outcome::Ok) => Brought::One(self.content_of(&running.buffer, running.size)),
             (Verb::BatchGet, Outcome::Batch(outcomes)) => {
+                let results: Vec<(Option<BufferPlace>, &Outcome)> =
+                    places.into_iter().zip(outcomes).collect();
                 let mut brought = Vec::new();
-                for ((key, place), outcome) in action.keys.iter().zip(places).zip(outcomes) {
-                    if let (Some(place), Outcome::Ok) = (place, outcome) {
-                        let content = self.content_at(&running.buffer, place);
-                        brought.push((Do::repeated(key, op.repetition), content));
-                    }
+                // Without ranges, each key has one result.
+                for (key, results) in action.keys.iter().zip(results.chunks(action.ranges.len().max(1))) {
+                    let went_well = results.iter().filter(|(_, outcome)| **outcome == Outcome::Ok);
+                    let contents: Vec<Content> = went_well
+                        .filter_map(|(place, _)| *place)
+                        .map(|place| self.content_at(&running.buffer, place))
+                        .collect();
+                    let whole = Content::joined(&contents);
+                    brought.extend(whole.map(|content| (Do::repeated(key, op.repetition), content)));
                 }
                 Brought::Many(brought)
             }

@@ -1,12 +1,13 @@
 //! From the words of a step to the machine or request of the client.
 
 use crate::memory::BufferKey;
+use crate::operations::Running;
 use crate::ports::Ports;
 use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{
     BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, NearMemory, NoSession,
-    Operation, Put, PutKind, PutWrite, RangedGet, ReadSession, RunTasks, Single,
+    Operation, Put, PutKind, PutWrite, QueuedTask, RangedGet, ReadSession, RunTasks, Single, TASK_WORKERS,
 };
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -125,6 +126,10 @@ impl<P: Ports> Stage<'_, P> {
                 let machine = RangedGet::new(config, key, ranges(action)).into(into);
                 Prepared::read(action, repetition, machine)
             }
+            Verb::BatchGet if !action.ranges.is_empty() => {
+                let machine = RangedGet::of_each(config, keys, &ranges(action)).into(into);
+                Prepared::read(action, repetition, machine)
+            }
             Verb::BatchGet => {
                 let wish = action.args.get("prefer_alloc_in_same_node");
                 let same_node = wish == Some(&ArgValue::Bool(true));
@@ -147,6 +152,8 @@ impl<P: Ports> Stage<'_, P> {
                 Prepared::write(action, repetition, Box::new(machine), size)
             }
             Verb::RunTasks => Prepared::plain(RunTasks::new(config), 0),
+            Verb::PollTasks => Prepared::plain(RunTasks::poll(config), 0),
+            Verb::RunTask => Prepared::plain(RunTasks::one(config, self.next_task(who)), 0),
             Verb::Close => Prepared::plain(self.close_machine(who), 0),
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));
@@ -154,6 +161,18 @@ impl<P: Ports> Stage<'_, P> {
                 Prepared::plain(Single::new(request, fences), size)
             }
         })
+    }
+
+    /// The task that a worker of a client would take now: none if none waits, or if all workers are busy.
+    pub(crate) fn next_task(&self, who: &str) -> Option<QueuedTask> {
+        let works = |running: &&Running| {
+            let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize));
+            let verb = step.and_then(|step| step.operation()).map(|action| action.verb);
+            running.actor == who && verb == Some(Verb::RunTask)
+        };
+        let is_free = self.running.values().filter(works).count() < TASK_WORKERS;
+        let waiting = self.actors.get(who)?.tasks.front();
+        waiting.filter(|_| is_free).cloned()
     }
 
     /// The attempts that a PutEnd or PutRevoke of this client means: its latest of each key.

@@ -12,7 +12,7 @@ use moonquake_protocol::Uuid;
 use moonquake_scenario::{Plan, RunOptions, Timeouts, World};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What the wall clock of every actor shows at the start, in nanoseconds: 2026-01-01 00:00:00 UTC.
 pub const REALTIME_START: u64 = 1_767_225_600_000_000_000;
@@ -60,6 +60,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
         heartbeat: None,
         put_sessions: BTreeMap::new(),
         get_sessions: BTreeMap::new(),
+        tasks: VecDeque::new(),
         attempts: BTreeMap::new(),
     }
 }
@@ -88,6 +89,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         master_frozen: false,
         messages: BTreeMap::new(),
         transfers: BTreeMap::new(),
+        peers: BTreeMap::new(),
         past_transfers: BTreeMap::new(),
         running: BTreeMap::new(),
         repeaters: Vec::new(),
