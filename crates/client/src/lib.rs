@@ -114,9 +114,11 @@ impl ClientConfig {
         }
     }
 
-    /// Whether a range lies in this client's own memory. Mirrors `client_service.cpp:IsReplicaOnLocalMemory`.
+    /// Whether a range lies in this client's own memory: what has no endpoint lies nowhere. Mirrors
+    /// `client_service.cpp:IsReplicaOnLocalMemory` and `transfer_task.cpp:isSameProcessEndpoint`.
     pub(crate) fn owns(&self, buffer: &BufferDescriptor) -> bool {
-        self.local_endpoints.contains(&buffer.transport_endpoint)
+        let endpoint = &buffer.transport_endpoint;
+        !endpoint.is_empty() && self.local_endpoints.contains(endpoint)
     }
 
     /// Whether a transfer that is given up is fenced first, which upstream does not do.

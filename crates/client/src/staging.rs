@@ -111,7 +111,35 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Mirrors `client_buffer_test.cpp`: InvalidZeroSizeAllocation.
+    /// Mirrors ZeroSizeAllocator of `client_buffer_test.cpp`.
+    #[test]
+    fn memory_of_no_bytes_has_no_block() {
+        assert_eq!(StagingMemory::new(0).take(1024), None);
+    }
+
+    /// Mirrors AllocationTooLarge and SmallAllocation of `client_buffer_test.cpp`.
+    #[test]
+    fn a_block_is_as_large_as_the_memory_at_most_and_a_byte_at_least() {
+        assert_eq!(StagingMemory::new(MIB).take(MIB + 1), None);
+        let all = StagingMemory::new(MIB).take(MIB).unwrap();
+        assert_eq!((all.offset, all.size), (0, MIB));
+        assert_eq!(StagingMemory::new(MIB).take(1).unwrap().size, 1);
+    }
+
+    /// Mirrors MultipleAllocations and MemoryExhaustion of `client_buffer_test.cpp`.
+    #[test]
+    fn eight_blocks_of_eight_fit_and_a_ninth_does_once_one_is_given_back() {
+        let mut staging = StagingMemory::new(64 << 10);
+        let mut blocks: Vec<StagingBlock> = (0..8).map(|_| staging.take(8 << 10).unwrap()).collect();
+        for (first, second) in blocks.iter().zip(&blocks[1..]) {
+            assert!(first.offset + first.size <= second.offset, "{blocks:?}");
+        }
+        assert_eq!(staging.take(8 << 10), None);
+        staging.give_back(blocks.pop().unwrap());
+        assert!(staging.take(8 << 10).is_some());
+    }
+
+    /// Mirrors ZeroSizeAllocation of `client_buffer_test.cpp`.
     #[test]
     fn no_bytes_have_no_block() {
         let mut staging = StagingMemory::new(STAGING_BYTES);

@@ -113,17 +113,26 @@ impl<P: Ports> Stage<'_, P> {
             protocol: "tcp".to_owned(),
             host_id: String::new(),
         };
-        let now = self.clocks(name);
         if let Some(actor) = self.actors.get_mut(name) {
             actor.config.local_endpoints = vec![endpoint];
             actor.segments = vec![segment.clone()];
             actor.mounted = BTreeSet::from([segment.id]);
-            actor.heartbeat = Some(Heartbeat::new(now));
         }
         let mount = Mount::new(client_id, vec![segment]);
         self.begin_background(name, Chore::Mount, Box::new(mount))?;
-        self.settle()?;
-        self.ping(name)
+        self.settle()
+    }
+
+    /// The first mount of a client is over: if it was answered well, the heartbeat begins, with a ping at once. Mirrors
+    /// `client_service.cpp:MountSegment`, which starts its thread then.
+    pub(crate) fn mount_over(&mut self, name: &str, outcome: &Outcome) -> Staged<()> {
+        let now = self.clocks(name);
+        let Some(actor) = self.actors.get_mut(name).filter(|_| *outcome == Outcome::Ok) else {
+            return Ok(());
+        };
+        let heartbeat = actor.heartbeat.insert(Heartbeat::new(now));
+        let round = heartbeat.round(actor.config.client_id);
+        self.begin_background(name, Chore::Ping, Box::new(round))
     }
 
     /// Begins a round of the heartbeat.

@@ -383,6 +383,7 @@ impl<P: Ports> Stage<'_, P> {
         let Some(op) = running.op else {
             return match running.chore {
                 Some(Chore::Ping) => self.ping_over(id, &running, outcome),
+                Some(Chore::Mount) => self.mount_over(&running.actor, outcome),
                 _ => Ok(()),
             };
         };
