@@ -78,6 +78,7 @@ impl OffsetAllocator {
     ///
     /// The request is rounded up to a bin value and all of that is reserved. Upstream refuses requests above its note
     /// of the largest free region at once; the note is only an upper bound, lowered when a request fails behind it.
+    #[inline]
     pub fn allocate(&mut self, size_bytes: u64) -> Option<Allocation> {
         if size_bytes == 0 || size_bytes > self.largest_free_bytes {
             return None;
@@ -101,6 +102,7 @@ impl OffsetAllocator {
     }
 
     /// Gives a range back that was allocated for `size_bytes`.
+    #[inline]
     pub fn free(&mut self, allocation: Allocation, size_bytes: u64) {
         let merged = self.give_back(allocation.node);
         let merged = if self.out_of_nodes() {
