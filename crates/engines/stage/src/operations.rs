@@ -32,6 +32,8 @@ pub(crate) enum Pending {
     Send(Call),
     /// It has something to hear.
     Hear(Happened),
+    /// It has begun, and wants this.
+    Want(Want),
 }
 
 /// An operation under way.
@@ -159,6 +161,7 @@ impl<P: Ports> Stage<'_, P> {
             None => return Ok(()),
             Some(Pending::Send(call)) => return self.send(id, call),
             Some(Pending::Begin) => running.machine.begin(now),
+            Some(Pending::Want(want)) => want,
             Some(Pending::Hear(happened)) => running.machine.next(now, happened),
         };
         self.keep_session(id);
@@ -198,6 +201,30 @@ impl<P: Ports> Stage<'_, P> {
                 Ok(())
             }
             Want::Done(outcome) => self.finish(id, &outcome),
+        }
+    }
+
+    /// A staged write copies the value of its caller when it is called, before anything else can happen; what follows comes in
+    /// its turn.
+    pub(crate) fn copy_in(&mut self, id: u64) {
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return;
+        };
+        if !self.acts(&actor) {
+            return;
+        }
+        let now = self.clocks(&actor);
+        let Some(running) = self.running.get_mut(&id) else {
+            return;
+        };
+        let pending = match running.machine.begin(now) {
+            Want::Stage { blocks, all } => {
+                Pending::Hear(Happened::Staged(self.take_staging(id, &blocks, all)))
+            }
+            want => Pending::Want(want),
+        };
+        if let Some(running) = self.running.get_mut(&id) {
+            running.pending = Some(pending);
         }
     }
 

@@ -350,6 +350,7 @@ impl<P: Ports> Stage<'_, P> {
                             if let Some(running) = self.running.get_mut(&id) {
                                 running.fill = Some((pattern, places));
                             }
+                            self.copy_in(id);
                         }
                     }
                 }
