@@ -60,8 +60,10 @@ step = "x"
 steps = [
   {{ who = "n1", do = "put_start", key = "s", size = "1MiB" }},
   {{ who = "n1", do = "get_start", key = "s" }},
-  {{ who = "n1", do = "put", key = "r", size = "1MiB" }},
+  {{ who = "n1", do = "put", key = "r", size = "1MiB", preferred_segments = ["n1"] }},
   {{ who = "n1", do = "get_start", key = "r" }},
+  {{ who = "n1", do = "create_copy_task", key = "r", targets = ["n2"] }},
+  {{ who = "n1", do = "poll_tasks" }},
   {{ id = "x", who = "n1", do = "{}"{comma}{step} }},
 ]
 [report]
@@ -100,7 +102,7 @@ fn model_every_verb_has_words() {
         let asked = evidence
             .events
             .iter()
-            .any(|event| event.op.is_some_and(|op| op.step == 4) && matches!(event.kind, Kind::Frame { .. }));
+            .any(|event| event.op.is_some_and(|op| op.step == 6) && matches!(event.kind, Kind::Frame { .. }));
         assert_eq!(asked, verb.sends_request(), "{}", verb.name());
     }
 }

@@ -168,9 +168,11 @@ impl Operation for PingRound {
             }
             Happened::Answered(Ok(Response::Ping(Err(code)))) => self.failed(Outcome::Error(code)),
             Happened::Answered(Err(failure)) => self.failed(failure.into()),
-            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
-                self.failed(Outcome::Error(ErrorCode::RpcFail))
-            }
+            Happened::Answered(Ok(_))
+            | Happened::Staged(_)
+            | Happened::Moved(_)
+            | Happened::MovedAll(_)
+            | Happened::Waited => self.failed(Outcome::Error(ErrorCode::RpcFail)),
         }
     }
 

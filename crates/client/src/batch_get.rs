@@ -1,17 +1,24 @@
 //! Many gets in one operation. Mirrors `client_service.cpp:BatchQuery`, `BatchGet` and `BatchGetWhenPreferSameNode`.
 
 use crate::get::is_late;
+use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation,
-    Outcome, Want, memory_of, preferred_replica,
+    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory,
+    Operation, Outcome, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_faults::Quirk;
-use moonquake_protocol::{ErrorCode, GetReplicaListResponse, Request, Response};
+use moonquake_protocol::{BufferDescriptor, ErrorCode, GetReplicaListResponse, Request, Response};
 
 /// What is known of one key.
 #[derive(Clone, Debug)]
 enum Entry {
+    /// It has a replica to read.
+    Chosen {
+        replica_id: u64,
+        replica: BufferDescriptor,
+        lease: Span,
+    },
     /// Its bytes were asked for.
     Reading {
         place: BufferPlace,
@@ -31,6 +38,7 @@ pub struct BatchGet {
     keys: Vec<String>,
     /// Whether the transfers are grouped by the node that they come from.
     same_node: bool,
+    memory: NearMemory,
     sent_at: Clocks,
     entries: Vec<Entry>,
 }
@@ -42,9 +50,16 @@ impl BatchGet {
             config,
             keys,
             same_node,
+            memory: NearMemory::CALLER,
             sent_at: Clocks::default(),
             entries: Vec::new(),
         }
+    }
+
+    /// Into a buffer of the caller (`batch_get_into`), or staged, each key in a block of its own (`batch_get_buffer`). A key
+    /// that finds no room fails by itself.
+    pub fn into(self, memory: NearMemory) -> BatchGet {
+        BatchGet { memory, ..self }
     }
 
     fn all(&self, outcome: &Outcome) -> Want {
@@ -55,7 +70,6 @@ impl BatchGet {
         if answers.len() != self.keys.len() {
             return self.all(&Outcome::Error(ErrorCode::RpcFail));
         }
-        let (mut at, mut moves) = (0, Vec::new());
         for answer in answers {
             let answer = match answer {
                 Ok(answer) => answer,
@@ -71,19 +85,48 @@ impl BatchGet {
                     .push(Entry::Over(Outcome::Error(ErrorCode::InvalidReplica)));
                 continue;
             };
-            self.entries.push(Entry::Reading {
-                place: BufferPlace {
-                    at,
-                    range: ByteRange {
-                        from: 0,
-                        size: replica.size,
-                    },
-                },
-                endpoint: replica.transport_endpoint.clone(),
+            self.entries.push(Entry::Chosen {
+                replica_id,
+                replica: replica.clone(),
                 lease: Span::from_ms(answer.lease_ttl_ms),
             });
-            moves.push(Move::from(&self.config, replica_id, replica, at));
-            at += replica.size;
+        }
+        let sizes = self.entries.iter().filter_map(|entry| match entry {
+            Entry::Chosen { replica, .. } => Some(replica.size),
+            _ => None,
+        });
+        let blocks: Vec<u64> = sizes.collect();
+        if self.memory == NearMemory::Staging && !blocks.is_empty() {
+            return Want::Stage { blocks, all: false };
+        }
+        self.read(&vec![true; blocks.len()])
+    }
+
+    /// Reads the entries that have room, one behind the other.
+    fn read(&mut self, room: &[bool]) -> Want {
+        let (mut at, mut moves, mut room) = (0, Vec::new(), room.iter());
+        for entry in &mut self.entries {
+            let Entry::Chosen {
+                replica_id,
+                replica,
+                lease,
+            } = entry
+            else {
+                continue;
+            };
+            let size = replica.size;
+            if room.next() != Some(&true) || !self.memory.holds(at, size) {
+                *entry = Entry::Over(NO_ROOM);
+                continue;
+            }
+            moves.push(Move::from(&self.config, *replica_id, replica, at));
+            let range = ByteRange { from: 0, size };
+            *entry = Entry::Reading {
+                place: BufferPlace { at, range },
+                endpoint: replica.transport_endpoint.clone(),
+                lease: *lease,
+            };
+            at += size;
         }
         if moves.is_empty() {
             return Want::Done(self.outcome(Clocks::default(), &[]));
@@ -106,7 +149,7 @@ impl BatchGet {
     fn outcome(&self, now: Clocks, moved: &[Moved]) -> Outcome {
         let mut ends = moved.iter();
         let mut of_entry = |entry: &Entry| match entry {
-            Entry::Over(_) => None,
+            Entry::Chosen { .. } | Entry::Over(_) => None,
             Entry::Reading { .. } => ends.next().copied(),
         };
         let ended: Vec<Option<Moved>> = self.entries.iter().map(&mut of_entry).collect();
@@ -134,7 +177,7 @@ impl BatchGet {
                     Outcome::Ok
                 }
             }
-            (Entry::Reading { .. }, None) => Outcome::Error(ErrorCode::TransferFail),
+            (Entry::Chosen { .. } | Entry::Reading { .. }, _) => Outcome::Error(ErrorCode::TransferFail),
         };
         Outcome::Batch(self.entries.iter().zip(&ended).map(result).collect())
     }
@@ -166,6 +209,7 @@ impl Operation for BatchGet {
                     done
                 }
             }
+            Happened::Staged(taken) => self.read(&taken),
             Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::Waited => {
                 self.all(&Outcome::Error(ErrorCode::RpcFail))
             }
@@ -175,7 +219,7 @@ impl Operation for BatchGet {
     fn places(&self) -> Vec<Option<BufferPlace>> {
         let place = |entry: &Entry| match entry {
             Entry::Reading { place, .. } => Some(*place),
-            Entry::Over(_) => None,
+            Entry::Chosen { .. } | Entry::Over(_) => None,
         };
         self.entries.iter().map(place).collect()
     }

@@ -1,8 +1,10 @@
 //! Many puts or upserts in one operation. Mirrors `client_service.cpp:BatchPut`, `BatchPutWhenPreferSameNode` and
 //! `BatchUpsert`.
 
+use crate::staging::NO_ROOM;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutKind, Want,
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation, Outcome,
+    PutKind, Want,
 };
 use moonquake_clock::Clocks;
 use moonquake_protocol::{
@@ -45,6 +47,7 @@ pub struct BatchPut {
     keys: Vec<String>,
     size_bytes: u64,
     replicate: ReplicateConfig,
+    memory: NearMemory,
     state: State,
     entries: Vec<Entry>,
     /// The entry of each transfer, with the endpoint that it goes to.
@@ -70,11 +73,28 @@ impl BatchPut {
             keys,
             size_bytes,
             replicate,
+            memory: NearMemory::CALLER,
             state: State::Starting,
             moves: Vec::new(),
             called: Vec::new(),
             unfenced: false,
         }
+    }
+
+    /// Out of one buffer of the caller for all keys (`batch_put_from`), or staged, each key in a block of its own (`put_batch`):
+    /// without room for all of them the batch fails before the master hears of it.
+    pub fn out_of(self, memory: NearMemory) -> BatchPut {
+        BatchPut { memory, ..self }
+    }
+
+    /// Where the value of an entry begins in the operation's buffer: a key that is named twice has the first value of both.
+    fn value_at(&self, index: usize) -> u64 {
+        if self.memory != NearMemory::Staging {
+            return 0;
+        }
+        let key = &self.keys[index];
+        let first = self.keys.iter().position(|other| other == key).unwrap_or(index);
+        self.size_bytes.saturating_mul(first as u64)
     }
 
     fn start(&self) -> Want {
@@ -123,6 +143,7 @@ impl BatchPut {
             self.fail_open(&Outcome::Error(ErrorCode::RpcFail));
             return self.done();
         }
+        let places: Vec<u64> = (0..self.keys.len()).map(|index| self.value_at(index)).collect();
         let mut moves = Vec::new();
         for (index, (entry, answer)) in self.entries.iter_mut().zip(answers).enumerate() {
             match answer {
@@ -132,10 +153,11 @@ impl BatchPut {
                 Err(code) => entry.result = Some(Outcome::Error(code)),
                 Ok(granted) => {
                     for replica in &granted {
-                        let Some(wanted) = Move::to(&self.config, replica) else {
+                        let Some(mut wanted) = Move::to(&self.config, replica) else {
                             entry.result = Some(Outcome::Error(ErrorCode::TransferFail));
                             continue;
                         };
+                        wanted.at = places[index];
                         for slice in wanted.sliced(self.config.slice_bytes) {
                             self.moves.push((index, slice.replica.transport_endpoint.clone()));
                             moves.push(slice);
@@ -283,11 +305,17 @@ impl Operation for BatchPut {
             self.fail_open(&Outcome::Error(ErrorCode::InvalidParams));
             return self.done();
         }
-        self.start()
+        let staged = self.memory.all(vec![self.size_bytes; self.keys.len()]);
+        staged.unwrap_or_else(|| self.start())
     }
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
         match (self.state, happened) {
+            (State::Starting, Happened::Staged(taken)) if !taken.contains(&false) => self.start(),
+            (State::Starting, Happened::Staged(_)) => {
+                self.fail_open(&NO_ROOM);
+                self.done()
+            }
             (State::Starting, Happened::Answered(Err(failure))) => {
                 self.fail_open(&failure.into());
                 self.done()

@@ -1,8 +1,9 @@
 //! Get. Mirrors `client_service.cpp:Client::Query` and `Client::Get`.
 
+use crate::staging::NO_ROOM;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Operation, Outcome, Want, memory_of,
-    preferred_replica,
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, Want,
+    memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -68,6 +69,9 @@ pub(crate) fn is_late(config: &ClientConfig, sent_at: Clocks, lease: Span, now: 
 pub struct Get {
     config: ClientConfig,
     key: String,
+    memory: NearMemory,
+    /// The replica that waits for staging memory.
+    chosen: Option<(u64, BufferDescriptor)>,
     sent_at: Clocks,
     lease: Span,
 }
@@ -78,8 +82,36 @@ impl Get {
         Get {
             config,
             key,
+            memory: NearMemory::CALLER,
+            chosen: None,
             sent_at: Clocks::default(),
             lease: Span::ZERO,
+        }
+    }
+
+    /// Into the caller's own buffer (`get_into`), or staged (`get_buffer`). Either is looked at once the size of the object is
+    /// known: the lease is granted also to a read that has no room.
+    pub fn into(self, memory: NearMemory) -> Get {
+        Get { memory, ..self }
+    }
+
+    fn read_or_stage(&mut self, id: u64, replica: &BufferDescriptor) -> Want {
+        if !self.memory.holds(0, replica.size) {
+            return Want::Done(NO_ROOM);
+        }
+        match self.memory.all(vec![replica.size]) {
+            None => read(&self.config, id, replica),
+            Some(staged) => {
+                self.chosen = Some((id, replica.clone()));
+                staged
+            }
+        }
+    }
+
+    fn staged(&self, taken: &[bool]) -> Want {
+        match &self.chosen {
+            Some((id, replica)) if taken == [true] => read(&self.config, *id, replica),
+            _ => Want::Done(NO_ROOM),
         }
     }
 }
@@ -99,13 +131,14 @@ impl Operation for Get {
                 self.sent_at = lease_base(&self.config, self.sent_at, now);
                 let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
                 match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
-                    Some((id, replica)) => read(&self.config, id, replica),
+                    Some((id, replica)) => self.read_or_stage(id, replica),
                     None => Want::Done(Outcome::Error(ErrorCode::InvalidReplica)),
                 }
             }
             Happened::Answered(Ok(_)) | Happened::MovedAll(_) | Happened::Waited => {
                 Want::Done(Outcome::Error(ErrorCode::RpcFail))
             }
+            Happened::Staged(taken) => self.staged(&taken),
             Happened::Moved(result) => finish(&self.config, now, result, self.sent_at, self.lease),
         }
     }

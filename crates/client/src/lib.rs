@@ -9,6 +9,7 @@ mod batch_get;
 mod batch_put;
 mod close;
 mod get;
+mod lanes;
 mod operation;
 mod outcome;
 mod put;
@@ -16,6 +17,7 @@ mod ranged_get;
 mod replica;
 mod session;
 mod single;
+mod staging;
 mod tasks;
 
 pub use background::{Heartbeat, Mount, PingRound, Remount};
@@ -23,6 +25,7 @@ pub use batch_get::BatchGet;
 pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
+pub use lanes::{Admission, LANE_COOLDOWN, LANES, Lanes};
 pub use operation::{
     BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation,
     RpcFailure, Want,
@@ -33,7 +36,8 @@ pub use ranged_get::RangedGet;
 pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, NoSession, PutSession, PutWrite, ReadSession};
 pub use single::{Single, granted_by};
-pub use tasks::RunTasks;
+pub use staging::{NearMemory, STAGING_BYTES, StagingBlock, StagingMemory};
+pub use tasks::{QueuedTask, RunTasks, TASK_WORKERS};
 
 use moonquake_clock::Rules;
 use moonquake_faults::{Guard, Guards, Quirk, Quirks};
@@ -41,10 +45,6 @@ use moonquake_protocol::{BufferDescriptor, ErrorCode, Uuid};
 
 /// The largest slice in which the real client submits a write. Mirrors `types.h:kMaxSliceSize`.
 pub const SLICE_BYTES: u64 = (16 << 20) - 16;
-
-/// How many connections the transfer engine has to one owner of a segment; a transfer beyond that waits for one of them.
-/// Mirrors `MC_TCP_LANES_PER_PEER`, whose default it is.
-pub const LANES: usize = 4;
 
 /// What every operation of one client shares.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct ClientConfig {
     pub local_endpoints: Vec<String>,
     /// The bytes of the largest slice in which a write is submitted.
     pub slice_bytes: u64,
+    /// The bytes of its staging memory.
+    pub staging_bytes: u64,
     /// How its deadlines are compared.
     pub rules: Rules,
     /// Which behaviours of upstream it has.
@@ -73,6 +75,7 @@ impl ClientConfig {
             tenant_id: "default".to_owned(),
             local_endpoints: Vec::new(),
             slice_bytes: SLICE_BYTES,
+            staging_bytes: STAGING_BYTES,
             rules: Rules::default(),
             quirks: Quirks::all(),
             guards: Guards::default(),
@@ -111,9 +114,11 @@ impl ClientConfig {
         }
     }
 
-    /// Whether a range lies in this client's own memory. Mirrors `client_service.cpp:IsReplicaOnLocalMemory`.
+    /// Whether a range lies in this client's own memory: what has no endpoint lies nowhere. Mirrors
+    /// `client_service.cpp:IsReplicaOnLocalMemory` and `transfer_task.cpp:isSameProcessEndpoint`.
     pub(crate) fn owns(&self, buffer: &BufferDescriptor) -> bool {
-        self.local_endpoints.contains(&buffer.transport_endpoint)
+        let endpoint = &buffer.transport_endpoint;
+        !endpoint.is_empty() && self.local_endpoints.contains(endpoint)
     }
 
     /// Whether a transfer that is given up is fenced first, which upstream does not do.

@@ -85,6 +85,15 @@ impl ByteRange {
     }
 }
 
+/// The bytes of all ranges together; none if no number can say it.
+pub(crate) fn total(ranges: &[ByteRange]) -> Option<u64> {
+    let mut bytes: u64 = 0;
+    for range in ranges {
+        bytes = bytes.checked_add(range.size)?;
+    }
+    Some(bytes)
+}
+
 /// Where the bytes of an entry or range lie in the operation's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferPlace {
@@ -221,6 +230,14 @@ impl Move {
 pub enum Want {
     /// Send this request and tell the answer.
     Call(Call),
+    /// Take a block of the client's staging memory for each of these sizes, and tell at once which were taken. In the order in
+    /// which they were, they are the operation's buffer, one behind the other; they are given back with its result.
+    Stage {
+        /// Bytes of each block.
+        blocks: Vec<u64>,
+        /// Whether one without room leaves all of them untaken.
+        all: bool,
+    },
     /// Move these bytes and tell when it is over.
     Move(Move),
     /// Move all of these beside each other and tell when the last one is over. Mirrors the submissions of
@@ -290,6 +307,8 @@ impl Moved {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "one value lives at a time")]
 pub enum Happened {
+    /// Which of the blocks of staging memory were taken. Without all of them wanted as a whole, none was.
+    Staged(Vec<bool>),
     /// The call was answered, or failed.
     Answered(Result<Response, RpcFailure>),
     /// The transfer ended, or was given up.
@@ -338,6 +357,11 @@ pub trait Operation {
     /// The task that this operation created, to be named by later steps.
     fn task(&self) -> Option<moonquake_protocol::Uuid> {
         None
+    }
+
+    /// Tasks that this operation has fetched, or given up for now, and that wait for a worker once it is over.
+    fn tasks_left(&self) -> Vec<crate::QueuedTask> {
+        Vec::new()
     }
 
     /// A get session that this operation opened, to be kept for later reads.

@@ -1,6 +1,9 @@
 //! Put and upsert. Mirrors `client_service.cpp:Client::Put` and `Client::Upsert`.
 
-use crate::{Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, Operation, Outcome, Want};
+use crate::staging::NO_ROOM;
+use crate::{
+    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation, Outcome, Want,
+};
 use moonquake_clock::Clocks;
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{
@@ -32,7 +35,7 @@ pub struct Put {
     key: String,
     size_bytes: u64,
     replicate: ReplicateConfig,
-    zero_copy: bool,
+    memory: NearMemory,
     state: State,
     granted: Vec<ReplicaDescriptor>,
     written: usize,
@@ -55,7 +58,7 @@ impl Put {
             key,
             size_bytes,
             replicate,
-            zero_copy: false,
+            memory: NearMemory::CALLER,
             state: State::Starting,
             granted: Vec::new(),
             written: 0,
@@ -64,15 +67,17 @@ impl Put {
         }
     }
 
-    /// Out of the caller's own buffer (`put_from`) or staged (`put`). It shows only where there is nothing to put.
-    pub fn zero_copy(self, zero_copy: bool) -> Put {
-        Put { zero_copy, ..self }
+    /// Out of the caller's own buffer (`put_from`), or staged (`put`): without room there it fails before the master hears of
+    /// it.
+    pub fn out_of(self, memory: NearMemory) -> Put {
+        Put { memory, ..self }
     }
 
     /// The result of a put of no bytes, which the master never hears of. Mirrors `real_client.cpp:put_from_internal` and
     /// `put_internal`, whose staging has no block of no bytes.
     fn empty(&self) -> Outcome {
-        if self.zero_copy && self.config.quirks.has(Quirk::EmptyPutIsSuccess) {
+        let staged = self.memory == NearMemory::Staging;
+        if !staged && self.config.quirks.has(Quirk::EmptyPutIsSuccess) {
             Outcome::Ok
         } else {
             Outcome::Error(ErrorCode::InvalidParams)
@@ -216,12 +221,15 @@ impl Operation for Put {
         if self.size_bytes == 0 {
             return Want::Done(self.empty());
         }
-        self.start()
+        let staged = self.memory.all(vec![self.size_bytes]);
+        staged.unwrap_or_else(|| self.start())
     }
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
         match (self.state, happened) {
             (_, Happened::Answered(Err(failure))) => Want::Done(failure.into()),
+            (State::Starting, Happened::Staged(taken)) if taken == [true] => self.start(),
+            (State::Starting, Happened::Staged(_)) => Want::Done(NO_ROOM),
             (
                 State::Starting,
                 Happened::Answered(Ok(Response::PutStart(result) | Response::UpsertStart(result))),

@@ -1,9 +1,11 @@
 //! Operations split into steps: get sessions and put sessions. Mirrors the sessions of `real_client.cpp`.
 
 use crate::get::{finish, is_late, lease_base, query};
+use crate::operation::total;
+use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, ClientConfig, Happened, Move, Moved, Operation, Outcome, Want, memory_of,
-    preferred_replica,
+    BufferPlace, ByteRange, ClientConfig, Happened, Move, Moved, NearMemory, Operation, Outcome, Want,
+    memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -84,9 +86,11 @@ impl Operation for GetStart {
                     None => Outcome::Error(ErrorCode::InvalidReplica),
                 }
             }
-            Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
-                Outcome::Error(ErrorCode::RpcFail)
-            }
+            Happened::Answered(Ok(_))
+            | Happened::Staged(_)
+            | Happened::Moved(_)
+            | Happened::MovedAll(_)
+            | Happened::Waited => Outcome::Error(ErrorCode::RpcFail),
         };
         Want::Done(outcome)
     }
@@ -118,6 +122,7 @@ pub struct ReadSession {
     session: GetSession,
     /// None for the whole object.
     ranges: Vec<ByteRange>,
+    memory: NearMemory,
 }
 
 impl ReadSession {
@@ -127,7 +132,14 @@ impl ReadSession {
             config,
             session,
             ranges,
+            memory: NearMemory::CALLER,
         }
+    }
+
+    /// Into a buffer of the caller, or into a block that it takes of the client's staging memory first. How long a buffer is
+    /// nobody looks at: a session is told an address for each range.
+    pub fn into(self, memory: NearMemory) -> ReadSession {
+        ReadSession { memory, ..self }
     }
 
     fn ranges(&self) -> Vec<ByteRange> {
@@ -135,8 +147,8 @@ impl ReadSession {
     }
 }
 
-impl Operation for ReadSession {
-    fn begin(&mut self, now: Clocks) -> Want {
+impl ReadSession {
+    fn read(&mut self, now: Clocks) -> Want {
         let GetSession {
             replica,
             replica_id,
@@ -160,9 +172,17 @@ impl Operation for ReadSession {
             Err(code) => Want::Done(Outcome::Error(code)),
         }
     }
+}
+
+impl Operation for ReadSession {
+    fn begin(&mut self, now: Clocks) -> Want {
+        stage_for(self.memory, &self.ranges()).unwrap_or_else(|| self.read(now))
+    }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
         match happened {
+            Happened::Staged(taken) if taken == [true] => self.read(now),
+            Happened::Staged(_) => Want::Done(NO_ROOM),
             Happened::MovedAll(moved) => finish(
                 &self.config,
                 now,
@@ -185,6 +205,12 @@ impl Operation for ReadSession {
         };
         self.ranges().into_iter().map(place).collect()
     }
+}
+
+/// The block for these ranges, if they need one.
+fn stage_for(memory: NearMemory, ranges: &[ByteRange]) -> Option<Want> {
+    let bytes = total(ranges).filter(|bytes| *bytes > 0)?;
+    memory.all(vec![bytes])
 }
 
 fn ranges_or_all(ranges: &[ByteRange], size: u64) -> Vec<ByteRange> {
@@ -219,6 +245,7 @@ pub struct PutWrite {
     session: PutSession,
     /// None for the whole object.
     ranges: Vec<ByteRange>,
+    memory: NearMemory,
 }
 
 impl PutWrite {
@@ -228,13 +255,21 @@ impl PutWrite {
             config,
             session,
             ranges,
+            memory: NearMemory::CALLER,
         }
     }
-}
 
-impl Operation for PutWrite {
-    fn begin(&mut self, now: Clocks) -> Want {
-        let ranges = ranges_or_all(&self.ranges, self.session.size_bytes);
+    /// Out of a buffer of the caller, or out of a block that it takes of the client's staging memory first.
+    pub fn out_of(self, memory: NearMemory) -> PutWrite {
+        PutWrite { memory, ..self }
+    }
+
+    fn ranges(&self) -> Vec<ByteRange> {
+        ranges_or_all(&self.ranges, self.session.size_bytes)
+    }
+
+    fn write(&mut self, now: Clocks) -> Want {
+        let ranges = self.ranges();
         let mut moves = Vec::new();
         for replica in &self.session.granted {
             let Some(whole) = Move::to(&self.config, replica) else {
@@ -253,9 +288,17 @@ impl Operation for PutWrite {
             look_after: None,
         }
     }
+}
 
-    fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
+impl Operation for PutWrite {
+    fn begin(&mut self, now: Clocks) -> Want {
+        stage_for(self.memory, &self.ranges()).unwrap_or_else(|| self.write(now))
+    }
+
+    fn next(&mut self, now: Clocks, happened: Happened) -> Want {
         Want::Done(match happened {
+            Happened::Staged(taken) if taken == [true] => return self.write(now),
+            Happened::Staged(_) => NO_ROOM,
             Happened::MovedAll(moved) if Moved::together(&moved).is_ok() => Outcome::Ok,
             _ => Outcome::Error(ErrorCode::TransferFail),
         })

@@ -150,7 +150,7 @@ impl Operation for Single {
                 self.keep(&response);
                 Outcome::of(&response)
             }
-            Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
+            Happened::Staged(_) | Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
                 Outcome::Error(ErrorCode::RpcFail)
             }
         };

@@ -22,17 +22,31 @@ const BATCH: u64 = 16;
 /// `client_service.cpp:ExecuteTask`.
 const RETRY_STEP_MS: u64 = 50;
 
+/// How many tasks a client executes beside each other. Mirrors `task_thread_pool_` of `client_service.cpp`.
+pub const TASK_WORKERS: usize = 4;
+
 /// A task that waits for its turn.
 #[derive(Clone, Debug)]
-struct Waiting {
+pub struct QueuedTask {
     assignment: TaskAssignment,
     retries: u32,
+}
+
+/// How much of the work an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// It polls, and executes all that it was given.
+    All,
+    /// It polls.
+    Poll,
+    /// It executes one task.
+    One,
 }
 
 /// The task at work.
 #[derive(Clone, Debug)]
 struct AtWork {
-    task: Waiting,
+    task: QueuedTask,
     job: Job,
     source: BufferDescriptor,
     targets: VecDeque<ReplicaDescriptor>,
@@ -45,24 +59,26 @@ struct AtWork {
 #[derive(Clone, Debug)]
 enum State {
     Fetching,
-    Starting(Waiting, Job),
+    Starting(QueuedTask, Job),
     Writing(AtWork),
     Ending(AtWork),
-    Revoking(Waiting, ErrorCode),
+    Revoking(QueuedTask, ErrorCode),
     /// It is tried again once the wait is over, behind all others. Mirrors `task_thread_pool_.enqueue`.
-    Resting(Waiting),
+    Resting(QueuedTask),
     Reporting,
     Over,
 }
 
-/// One poll for tasks and the execution of all that it brings, one task after the other.
+/// A poll for tasks, the execution of one, or both: one poll and the execution of all that it brings, one task after the
+/// other. Upstream polls every second and has four workers, each of which takes the task that waits longest.
 ///
-/// The result is the number of tasks if all went well, and the first failure otherwise. That a report on a task failed is
+/// The result of a poll is the number of tasks that it brought. The result of executing is the number of tasks if all went well, and the first failure otherwise. That a report on a task failed is
 /// nobody's failure: upstream only logs it.
 #[derive(Clone, Debug)]
 pub struct RunTasks {
     config: ClientConfig,
-    waiting: VecDeque<Waiting>,
+    part: Part,
+    waiting: VecDeque<QueuedTask>,
     state: State,
     done: i64,
     failed: Option<ErrorCode>,
@@ -77,11 +93,27 @@ fn call(request: Request, phases: CallPhases) -> Want {
 }
 
 impl RunTasks {
-    /// A poll of the client with that configuration.
+    /// A poll of the client with that configuration, and all that follows from it.
     pub fn new(config: ClientConfig) -> RunTasks {
+        RunTasks::of(config, Part::All, None)
+    }
+
+    /// A poll alone: the tasks are left to be executed one by one. Mirrors `PollAndDispatchTasks`.
+    pub fn poll(config: ClientConfig) -> RunTasks {
+        RunTasks::of(config, Part::Poll, None)
+    }
+
+    /// The execution of one task by a free worker; without a task, nothing. Mirrors `ExecuteTask`: a task for which there was
+    /// no room rests, and is left to be executed again behind all others.
+    pub fn one(config: ClientConfig, task: Option<QueuedTask>) -> RunTasks {
+        RunTasks::of(config, Part::One, task)
+    }
+
+    fn of(config: ClientConfig, part: Part, task: Option<QueuedTask>) -> RunTasks {
         RunTasks {
             config,
-            waiting: VecDeque::new(),
+            part,
+            waiting: task.into_iter().collect(),
             state: State::Fetching,
             done: 0,
             failed: None,
@@ -91,11 +123,14 @@ impl RunTasks {
     fn fetched(&mut self, answer: Result<Response, RpcFailure>) -> Want {
         match answer {
             Ok(Response::FetchTasks(Ok(assignments))) => {
-                let waiting = |assignment| Waiting {
+                let waiting = |assignment| QueuedTask {
                     assignment,
                     retries: 0,
                 };
                 self.waiting = assignments.into_iter().map(waiting).collect();
+                if self.part == Part::Poll {
+                    return Want::Done(Outcome::Count(self.waiting.len() as i64));
+                }
                 self.next_task()
             }
             Ok(Response::FetchTasks(Err(code))) => Want::Done(Outcome::Error(code)),
@@ -119,7 +154,7 @@ impl RunTasks {
         }
     }
 
-    fn started(&mut self, task: Waiting, job: Job, answer: Started) -> Want {
+    fn started(&mut self, task: QueuedTask, job: Job, answer: Started) -> Want {
         let (source, targets) = match answer {
             Ok(granted) => granted,
             Err(code) if job.is_done_already(code) => return self.conclude(task, Ok(())),
@@ -194,7 +229,7 @@ impl RunTasks {
     }
 
     /// A task has its result: it rests and is tried again, or is reported on.
-    fn conclude(&mut self, task: Waiting, result: Result<(), ErrorCode>) -> Want {
+    fn conclude(&mut self, task: QueuedTask, result: Result<(), ErrorCode>) -> Want {
         let most = task.assignment.max_retry_attempts;
         let full = result == Err(ErrorCode::NoAvailableHandle) && task.retries < most;
         if full && self.config.guarded(Guard::CopyWaitsForRoom) {
@@ -226,6 +261,9 @@ impl RunTasks {
 
 impl Operation for RunTasks {
     fn begin(&mut self, _now: Clocks) -> Want {
+        if self.part == Part::One {
+            return self.next_task();
+        }
         let request = Request::FetchTasks {
             client_id: self.config.client_id,
             batch_size: BATCH,
@@ -253,14 +291,21 @@ impl Operation for RunTasks {
             // What the master says of a revoke is only logged.
             (State::Revoking(task, because), Happened::Answered(_)) => self.conclude(task, Err(because)),
             (State::Resting(task), Happened::Waited) => {
-                self.waiting.push_back(Waiting {
+                self.waiting.push_back(QueuedTask {
                     retries: task.retries.saturating_add(1),
                     ..task
                 });
+                if self.part == Part::One {
+                    return Want::Done(Outcome::Error(ErrorCode::NoAvailableHandle));
+                }
                 self.next_task()
             }
             (State::Reporting, Happened::Answered(_)) => self.next_task(),
             _ => Want::Done(Outcome::Error(ErrorCode::RpcFail)),
         }
+    }
+
+    fn tasks_left(&self) -> Vec<QueuedTask> {
+        self.waiting.iter().cloned().collect()
     }
 }

@@ -224,3 +224,53 @@ fn only_strict_fences_a_batch_transfer_that_is_given_up() {
         assert_eq!(results(want), ["TRANSFER_FAIL"]);
     }
 }
+
+/// Which of the transfers of a batch write to these endpoints are copies within the process of a client at `n1:1`.
+fn local(kind: PutKind, endpoints: &[&str]) -> Vec<bool> {
+    let config = ClientConfig {
+        local_endpoints: vec!["n1:1".to_owned()],
+        ..config(Quirks::all())
+    };
+    let granted: Vec<_> = (1..)
+        .zip(endpoints)
+        .map(|(id, endpoint)| Ok(vec![replica(id, endpoint)]))
+        .collect();
+    let mut batch = BatchPut::new(config, kind, keys(endpoints), 64, ReplicateConfig::default());
+    batch.begin(at(0));
+    let answer = match kind {
+        PutKind::Put => Response::BatchPutStart(granted),
+        PutKind::Upsert => Response::BatchUpsertStart(granted),
+    };
+    let moves = moves(batch.next(at(0), Happened::Answered(Ok(answer))));
+    moves.iter().map(|wanted| wanted.local).collect()
+}
+
+/// Mirrors BatchWriteStagesActualNonLocalAllocation of `client_integration_test.cpp`: where the master placed a replica decides,
+/// not where the client wanted it.
+#[test]
+fn a_batch_write_copies_at_home_what_lies_there_and_sends_the_rest() {
+    for kind in [PutKind::Put, PutKind::Upsert] {
+        assert_eq!(local(kind, &["n1:1", "n2:1", "n1:1"]), [true, false, true]);
+    }
+}
+
+/// Mirrors IsSameProcessEndpoint and CanUseLocalMemcpyRequiresSameProcessEndpoint of `transfer_task_test.cpp`.
+#[test]
+fn only_the_very_same_endpoint_is_this_process() {
+    let others = ["n1:2", "n2:1", "n1", ""];
+    assert_eq!(local(PutKind::Put, &others), [false; 4]);
+    let nowhere = ClientConfig {
+        local_endpoints: vec![String::new()],
+        ..config(Quirks::all())
+    };
+    let mut batch = BatchPut::new(
+        nowhere,
+        PutKind::Put,
+        keys(&["k"]),
+        64,
+        ReplicateConfig::default(),
+    );
+    batch.begin(at(0));
+    let granted = Response::BatchPutStart(vec![Ok(vec![replica(1, "")])]);
+    assert!(!moves(batch.next(at(0), Happened::Answered(Ok(granted))))[0].local);
+}

@@ -202,6 +202,104 @@ fn a_renewal_without_an_answer_is_told_as_such() {
     assert_eq!(told, [error(ErrorCode::RpcTimeout)]);
 }
 
+/// A read of the same two ranges of `a` and `b`, with its query of `a` under way.
+fn of_two_keys() -> RangedGet {
+    let keys = vec!["a".to_owned(), "b".to_owned()];
+    let mut get = RangedGet::of_each(upstream(), keys, &[range(0, 10), range(990, 20)]);
+    assert!(matches!(call(get.begin(ms(0))).request, Request::GetReplicaList { key, .. } if key == "a"));
+    get
+}
+
+fn refused(code: ErrorCode) -> Happened {
+    Happened::Answered(Ok(Response::GetReplicaList(Err(code))))
+}
+
+#[test]
+fn each_key_is_asked_for_and_all_leases_are_renewed_in_one_call() {
+    let mut get = of_two_keys();
+    let second = call(get.next(ms(1), queried(LEASE_MS)));
+    assert!(matches!(second.request, Request::GetReplicaList { key, .. } if key == "b"));
+    let renewal = call(get.next(ms(2), queried(LEASE_MS)));
+    assert!(matches!(renewal.request, Request::BatchGetReplicaList { keys, .. } if keys == ["a", "b"]));
+    let answers = Response::BatchGetReplicaList(vec![Ok(found(LEASE_MS)), Ok(found(LEASE_MS / 2))]);
+    let (moves, look_after) = sequence(get.next(ms(2), Happened::Answered(Ok(answers))));
+    let shape: Vec<(u64, u64)> = moves.iter().map(|one| (one.from, one.at)).collect();
+    assert_eq!(shape, [(0, 0), (0, 10)]);
+    assert_eq!(
+        look_after,
+        Some(Span::from_ms(LEASE_MS / 4)),
+        "the shortest counts"
+    );
+    let told = results(get.next(ms(3), Happened::MovedAll(vec![landed(3), landed(3)])));
+    let bad = error(ErrorCode::InvalidParams);
+    assert_eq!(told, [Outcome::Ok, bad.clone(), Outcome::Ok, bad]);
+}
+
+#[test]
+fn a_key_that_cannot_be_read_fails_its_own_ranges_alone() {
+    let mut get = of_two_keys();
+    call(get.next(ms(1), refused(ErrorCode::ObjectNotFound)));
+    let renewal = call(get.next(ms(2), queried(LEASE_MS)));
+    assert!(matches!(renewal.request, Request::BatchGetReplicaList { keys, .. } if keys == ["b"]));
+    let (moves, _) = sequence(get.next(ms(2), renewed(Ok(LEASE_MS))));
+    assert_eq!((moves.len(), moves[0].at), (1, 0));
+    let told = results(get.next(ms(3), Happened::MovedAll(vec![landed(3)])));
+    let gone = error(ErrorCode::ObjectNotFound);
+    assert_eq!(
+        told,
+        [gone.clone(), gone, Outcome::Ok, error(ErrorCode::InvalidParams)]
+    );
+}
+
+#[test]
+fn without_a_key_that_can_be_read_nothing_is_renewed() {
+    let mut get = of_two_keys();
+    call(get.next(ms(1), Happened::Answered(Err(RpcFailure::Timeout))));
+    let told = results(get.next(ms(2), refused(ErrorCode::ReplicaIsNotReady)));
+    let (late, open) = (error(ErrorCode::RpcTimeout), error(ErrorCode::ReplicaIsNotReady));
+    assert_eq!(told, [late.clone(), late, open.clone(), open]);
+}
+
+#[test]
+fn a_renewal_that_fails_for_one_key_leaves_the_other_its_lease() {
+    let mut get = of_two_keys();
+    call(get.next(ms(1), queried(LEASE_MS)));
+    call(get.next(ms(2), queried(LEASE_MS)));
+    let answers = vec![Err(ErrorCode::ObjectNotFound), Ok(found(LEASE_MS))];
+    let answers = Response::BatchGetReplicaList(answers);
+    let (moves, _) = sequence(get.next(ms(2), Happened::Answered(Ok(answers))));
+    assert_eq!(moves.len(), 2, "its bytes are read all the same");
+    let again = call(get.next(ms(502), Happened::Waited));
+    assert!(matches!(again.request, Request::BatchGetReplicaList { keys, .. } if keys == ["b"]));
+    assert_eq!(
+        get.next(ms(502), renewed(Ok(LEASE_MS))),
+        Want::Await(Some(Span::from_ms(LEASE_MS / 2)))
+    );
+    let told = results(get.next(ms(1_400), Happened::MovedAll(vec![landed(3), landed(1_400)])));
+    let (gone, bad) = (error(ErrorCode::ObjectNotFound), error(ErrorCode::InvalidParams));
+    assert_eq!(told, [gone.clone(), gone, Outcome::Ok, bad]);
+}
+
+#[test]
+fn a_key_that_is_named_twice_is_asked_for_once() {
+    let keys = vec!["a".to_owned(), "a".to_owned()];
+    let mut get = RangedGet::of_each(upstream(), keys, &[range(0, 10)]);
+    call(get.begin(ms(0)));
+    let renewal = call(get.next(ms(1), queried(LEASE_MS)));
+    assert!(matches!(renewal.request, Request::BatchGetReplicaList { keys, .. } if keys == ["a"]));
+    let (moves, _) = sequence(get.next(ms(1), renewed(Ok(LEASE_MS))));
+    let places: Vec<u64> = moves.iter().map(|one| one.at).collect();
+    assert_eq!(places, [0, 10]);
+}
+
+/// A range of no bytes has its result when the others are submitted.
+#[test]
+fn a_range_of_no_bytes_outlives_a_lease_that_ends_while_the_others_move() {
+    let (mut get, ..) = reading(&[range(0, 0), range(0, 10)]);
+    let told = results(get.next(ms(5_000), Happened::MovedAll(vec![landed(5_000)])));
+    assert_eq!(told, [Outcome::Ok, error(ErrorCode::LeaseExpired)]);
+}
+
 fn session(lease_ms: u64) -> GetSession {
     GetSession {
         replica: buffer(),

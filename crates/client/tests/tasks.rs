@@ -444,3 +444,64 @@ fn a_report_that_is_refused_is_nobodys_failure() {
     let lost = tell(&mut machine, Happened::Answered(Err(RpcFailure::Failed)));
     assert_eq!(lost, Want::Done(Outcome::Count(2)));
 }
+
+#[test]
+fn a_poll_alone_leaves_its_tasks_to_the_workers() {
+    let mut machine = RunTasks::poll(config());
+    call(machine.begin(Clocks::default()));
+    let tasks = Response::FetchTasks(Ok(vec![copy(1), moving(2)]));
+    assert_eq!(answer(&mut machine, tasks), Want::Done(Outcome::Count(2)));
+    let mut left = machine.tasks_left().into_iter();
+    let mut worker = RunTasks::one(config(), left.next());
+    let start = call(worker.begin(Clocks::default())).request;
+    assert!(matches!(start, Request::CopyStart { key, .. } if key == "k"));
+    let mut other = RunTasks::one(config(), left.next());
+    let start = call(other.begin(Clocks::default())).request;
+    assert!(
+        matches!(start, Request::MoveStart { key, .. } if key == "m"),
+        "beside the first"
+    );
+}
+
+#[test]
+fn a_worker_executes_one_task_and_without_one_nothing() {
+    let mut idle = RunTasks::one(config(), None);
+    assert_eq!(idle.begin(Clocks::default()), Want::Done(Outcome::Count(0)));
+    let mut polled = RunTasks::poll(config());
+    polled.begin(Clocks::default());
+    answer(&mut polled, Response::FetchTasks(Ok(vec![copy(1)])));
+    let mut worker = RunTasks::one(config(), polled.tasks_left().pop());
+    worker.begin(Clocks::default());
+    let refused = Response::CopyStart(Err(ErrorCode::ObjectNotFound));
+    let want = answer(&mut worker, refused);
+    let done = failed(&mut worker, want, "OBJECT_NOT_FOUND (max retries reached: 2)");
+    assert_eq!(done, Want::Done(Outcome::Error(ErrorCode::ObjectNotFound)));
+    assert!(worker.tasks_left().is_empty());
+}
+
+#[test]
+fn a_worker_without_room_rests_and_puts_its_task_behind_the_others() {
+    let mut polled = RunTasks::poll(config());
+    polled.begin(Clocks::default());
+    answer(&mut polled, Response::FetchTasks(Ok(vec![copy(1)])));
+    let mut task = polled.tasks_left().pop();
+    for rest in [50, 100] {
+        let mut worker = RunTasks::one(config(), task);
+        worker.begin(Clocks::default());
+        let full = Response::CopyStart(Err(ErrorCode::NoAvailableHandle));
+        assert_eq!(answer(&mut worker, full), Want::Wait(Span::from_ms(rest)));
+        assert!(worker.tasks_left().is_empty(), "it rests first");
+        let full = Want::Done(Outcome::Error(ErrorCode::NoAvailableHandle));
+        assert_eq!(tell(&mut worker, Happened::Waited), full);
+        task = worker.tasks_left().pop();
+        assert!(task.is_some());
+    }
+    let mut worker = RunTasks::one(config(), task);
+    worker.begin(Clocks::default());
+    let want = answer(
+        &mut worker,
+        Response::CopyStart(Err(ErrorCode::NoAvailableHandle)),
+    );
+    failed(&mut worker, want, "NO_AVAILABLE_HANDLE (max retries reached: 2)");
+    assert!(worker.tasks_left().is_empty());
+}

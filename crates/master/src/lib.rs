@@ -19,7 +19,6 @@
 
 mod access;
 mod addresses;
-mod allocator;
 mod beside;
 mod clients;
 mod closing;
@@ -54,6 +53,8 @@ mod writes;
 
 #[cfg(test)]
 mod tests;
+
+use moonquake_offset as allocator;
 
 pub use config::{ConfigError, MasterConfig};
 pub use drain::{DrainJob, DrainRequest, JobStatus};

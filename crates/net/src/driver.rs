@@ -161,6 +161,22 @@ fn cut() -> RpcFailure {
     }
 }
 
+/// Which of the blocks lie in a buffer, one behind the other.
+fn blocks_in(buffer: usize, blocks: &[u64], all: bool) -> Vec<bool> {
+    let mut left = buffer as u64;
+    let fits = |size: &u64| {
+        let rest = left.checked_sub(*size);
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let fitting: Vec<bool> = blocks.iter().map(fits).collect();
+    if all && fitting.contains(&false) {
+        vec![false; blocks.len()]
+    } else {
+        fitting
+    }
+}
+
 /// Drives operations of the client machine over real sockets. Unlike upstream's, no transfer outlives its operation.
 pub struct Driver {
     net: Net,
@@ -212,6 +228,8 @@ impl Driver {
                     want = *then;
                     continue;
                 }
+                // The caller's buffer is what there is.
+                Want::Stage { blocks, all } => Happened::Staged(blocks_in(buffer.len(), &blocks, all)),
                 Want::Wait(length) => {
                     tokio::time::sleep(Duration::from_nanos(length.ns)).await;
                     Happened::Waited

@@ -75,6 +75,12 @@ fn world(plan: &Plan, page: &mut Page) {
     if world.slice_bytes != World::SLICE_BYTES {
         text.push_str(&format!(" Writes go in slices of {}.", size(world.slice_bytes)));
     }
+    if world.local_buffer_bytes != World::LOCAL_BUFFER_BYTES {
+        text.push_str(&format!(
+            " Each client has {} of staging memory.",
+            size(world.local_buffer_bytes)
+        ));
+    }
     if world.step.ns > 0 {
         text.push_str(&format!(" Each operation takes {} of the timeline.", world.step));
     }

@@ -64,6 +64,8 @@ pub struct World {
     pub chunk_bytes: u64,
     /// The largest slice in bytes in which a write is submitted.
     pub slice_bytes: u64,
+    /// The bytes of staging memory of each client. Mirrors `local_buffer_size` of `real_client.h:setup_real`.
+    pub local_buffer_bytes: u64,
     /// Other flags of the master by upstream's name.
     pub flags: BTreeMap<String, String>,
 }
@@ -71,6 +73,8 @@ pub struct World {
 impl World {
     /// The slices in which the real client submits a write. Mirrors `types.h:kMaxSliceSize`.
     pub const SLICE_BYTES: u64 = (16 << 20) - 16;
+    /// The staging memory of a real client that was told nothing else.
+    pub const LOCAL_BUFFER_BYTES: u64 = 16 << 20;
 }
 
 /// The lengths of all deadlines that a scenario may set.

@@ -51,15 +51,15 @@ pub(crate) fn reaches(verb: Verb, phase: PhaseId) -> bool {
             Verb::Remove | Verb::BatchRemove | Verb::RemoveByRegex | Verb::RemoveAll
         ),
         P::CopyStartBefore | P::CopyStartSent | P::CopyStartResponse => {
-            verb == Verb::RunTasks
+            verb.executes_tasks()
                 || is_call(
                     verb,
                     &[Rpc::CopyStart, Rpc::MoveStart, Rpc::DynamicReplicaCopyStart],
                 )
         }
-        P::CopyPayloadPart | P::CopyPayloadDone => verb == Verb::RunTasks,
+        P::CopyPayloadPart | P::CopyPayloadDone => verb.executes_tasks(),
         P::CopyEndSent | P::CopyEndResponse => {
-            verb == Verb::RunTasks || is_call(verb, &[Rpc::CopyEnd, Rpc::MoveEnd, Rpc::DynamicReplicaCopyEnd])
+            verb.executes_tasks() || is_call(verb, &[Rpc::CopyEnd, Rpc::MoveEnd, Rpc::DynamicReplicaCopyEnd])
         }
         P::MountBefore | P::MountSent | P::MountResponse => is_call(verb, &[Rpc::MountSegment]),
     }

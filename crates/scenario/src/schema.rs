@@ -160,6 +160,8 @@ struct World {
     chunk: Option<Size>,
     /// The largest slice in which a write is submitted.
     slice: Option<Size>,
+    /// The staging memory of each client, out of which operations without `from` or `into` take blocks.
+    local_buffer: Option<Size>,
     /// Other flags of the master by upstream's name.
     #[schemars(default, schema_with = "flags")]
     flags: Option<()>,

@@ -4,10 +4,12 @@ use crate::operations::Running;
 use crate::ports::Ports;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, Remount};
+use moonquake_client::{
+    ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount,
+};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A client or node.
 pub(crate) struct Actor {
@@ -29,6 +31,8 @@ pub(crate) struct Actor {
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
     /// By the step that opened them; none of one that is over.
     pub(crate) get_sessions: BTreeMap<usize, Option<GetSession>>,
+    /// What it has fetched and not begun, or not got done.
+    pub(crate) tasks: VecDeque<QueuedTask>,
     /// The latest attempt of each key: the step and the first replica id.
     pub(crate) attempts: BTreeMap<String, (usize, u64)>,
 }
@@ -109,17 +113,26 @@ impl<P: Ports> Stage<'_, P> {
             protocol: "tcp".to_owned(),
             host_id: String::new(),
         };
-        let now = self.clocks(name);
         if let Some(actor) = self.actors.get_mut(name) {
             actor.config.local_endpoints = vec![endpoint];
             actor.segments = vec![segment.clone()];
             actor.mounted = BTreeSet::from([segment.id]);
-            actor.heartbeat = Some(Heartbeat::new(now));
         }
         let mount = Mount::new(client_id, vec![segment]);
         self.begin_background(name, Chore::Mount, Box::new(mount))?;
-        self.settle()?;
-        self.ping(name)
+        self.settle()
+    }
+
+    /// The first mount of a client is over: if it was answered well, the heartbeat begins, with a ping at once. Mirrors
+    /// `client_service.cpp:MountSegment`, which starts its thread then.
+    pub(crate) fn mount_over(&mut self, name: &str, outcome: &Outcome) -> Staged<()> {
+        let now = self.clocks(name);
+        let Some(actor) = self.actors.get_mut(name).filter(|_| *outcome == Outcome::Ok) else {
+            return Ok(());
+        };
+        let heartbeat = actor.heartbeat.insert(Heartbeat::new(now));
+        let round = heartbeat.round(actor.config.client_id);
+        self.begin_background(name, Chore::Ping, Box::new(round))
     }
 
     /// Begins a round of the heartbeat.
@@ -161,6 +174,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.heartbeat = None;
         actor.put_sessions.clear();
         actor.get_sessions.clear();
+        actor.tasks.clear();
         actor.attempts.clear();
         let home = actor.memory.map(|_| actor.home.clone());
         let closed = self.ports.close_link(name)?;
@@ -181,6 +195,7 @@ impl<P: Ports> Stage<'_, P> {
             },
         );
         self.close_transfers_of(name, "closed: the client is gone")?;
+        self.forget_lanes(name);
         self.buffers.staging.forget(name);
         if let Some(home) = home {
             self.ports.kill_owner(&home)?;

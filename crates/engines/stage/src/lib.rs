@@ -8,6 +8,7 @@
 mod actors;
 mod checks;
 mod inject;
+mod lanes;
 mod memory;
 mod messages;
 mod milestones;

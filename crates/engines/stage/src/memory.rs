@@ -3,7 +3,7 @@
 use crate::ports::Ports;
 use crate::staging::Staging;
 use crate::state::{Stage, Staged};
-use moonquake_client::{BufferPlace, ByteRange, Move};
+use moonquake_client::{BufferPlace, ByteRange, Move, NearMemory};
 use moonquake_evidence::{Content, Kind, Observer, Op, Range, staging_of};
 use moonquake_scenario::{Do, What};
 use moonquake_witness::{Region, classify, classify_at, fill};
@@ -36,6 +36,8 @@ pub(crate) struct Access {
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     regions: BTreeMap<String, Region>,
+    /// How large the caller has made a named buffer. One that it gave no size is as large as what is read into it.
+    sizes: BTreeMap<String, u64>,
     pub(crate) staging: Staging,
     /// Where the objects of a batch, or the ranges of one object, lie in a named buffer that they were read into.
     layouts: BTreeMap<String, Vec<BufferPlace>>,
@@ -47,6 +49,24 @@ impl Buffers {
     /// Makes a named buffer at least `size` bytes large.
     pub(crate) fn grow(&mut self, name: &str, size: u64) {
         self.regions.entry(name.to_owned()).or_default().grow(size);
+    }
+
+    /// The caller says how large its buffer is at least: it fills it, or has so many bytes written out of it.
+    pub(crate) fn size(&mut self, name: &str, bytes: u64) {
+        let known = self.size_of(name).unwrap_or(0).max(bytes);
+        let size = self.sizes.entry(name.to_owned()).or_default();
+        *size = known.max(*size);
+    }
+
+    /// The memory of an operation that reads, or writes, with that buffer.
+    pub(crate) fn near(&self, key: Option<&BufferKey>) -> NearMemory {
+        match key {
+            Some(BufferKey::Named(name)) => NearMemory::Caller {
+                bytes: self.sizes.get(name).copied(),
+            },
+            Some(BufferKey::Own(_)) => NearMemory::CALLER,
+            Some(BufferKey::Staging(_)) | None => NearMemory::Staging,
+        }
     }
 
     /// Bytes of a buffer; zero where it has none.
@@ -88,7 +108,7 @@ impl Buffers {
     pub(crate) fn fill_at(&mut self, key: &BufferKey, place: BufferPlace, pattern: &str) {
         let mut bytes = vec![0; usize::try_from(place.range.size).unwrap_or(0)];
         fill(pattern, place.range.from, &mut bytes);
-        // A named buffer grows as it must, and a block was taken to hold exactly these bytes.
+        // A named buffer grows as it must, and blocks were taken to hold exactly these bytes.
         let _fits = self.write(key, place.at, &bytes);
     }
 
@@ -245,7 +265,7 @@ impl<P: Ports> Stage<'_, P> {
         }
         // A transfer that outlived its operation reaches memory that is not its own any more, watched or not.
         if let BufferKey::Staging(operation) = &transfer.buffer
-            && let Some((client, _)) = self.buffers.staging.given_back(*operation)
+            && let Some(client) = self.buffers.staging.given_back(*operation)
             && let Some(block) = transfer.block
         {
             seen.push((staging_of(client), !write, block.from + from, block.from + to));

@@ -32,6 +32,8 @@ pub(crate) enum Pending {
     Send(Call),
     /// It has something to hear.
     Hear(Happened),
+    /// It has begun, and wants this.
+    Want(Want),
 }
 
 /// An operation under way.
@@ -54,6 +56,8 @@ pub(crate) struct Running {
     /// Transfers that its limit gave up and that still run.
     pub(crate) given_up: Vec<u64>,
     pub(crate) buffer: BufferKey,
+    /// What the value of a staged write is, there in its blocks, until it has them.
+    pub(crate) fill: Option<(String, Vec<BufferPlace>)>,
     pub(crate) size: u64,
     pub(crate) rate: Option<u64>,
     pub(crate) order: u64,
@@ -120,6 +124,7 @@ impl<P: Ports> Stage<'_, P> {
             wakes_at: None,
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
+            fill: None,
             size,
             rate: None,
             order,
@@ -156,6 +161,7 @@ impl<P: Ports> Stage<'_, P> {
             None => return Ok(()),
             Some(Pending::Send(call)) => return self.send(id, call),
             Some(Pending::Begin) => running.machine.begin(now),
+            Some(Pending::Want(want)) => want,
             Some(Pending::Hear(happened)) => running.machine.next(now, happened),
         };
         self.keep_session(id);
@@ -165,6 +171,7 @@ impl<P: Ports> Stage<'_, P> {
     fn want(&mut self, id: u64, want: Want) -> Staged<()> {
         match want {
             Want::Call(call) => self.before_call(id, call),
+            Want::Stage { blocks, all } => self.stage_blocks(id, &blocks, all),
             Want::Move(wanted) => {
                 if self.submit(id, &wanted)?.is_some() {
                     return Ok(());
@@ -194,6 +201,46 @@ impl<P: Ports> Stage<'_, P> {
                 Ok(())
             }
             Want::Done(outcome) => self.finish(id, &outcome),
+        }
+    }
+
+    /// A staged write copies the value of its caller when it is called, before anything else can happen; what follows comes in
+    /// its turn.
+    pub(crate) fn copy_in(&mut self, id: u64) {
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return;
+        };
+        if !self.acts(&actor) {
+            return;
+        }
+        let now = self.clocks(&actor);
+        let Some(running) = self.running.get_mut(&id) else {
+            return;
+        };
+        let pending = match running.machine.begin(now) {
+            Want::Stage { blocks, all } => {
+                Pending::Hear(Happened::Staged(self.take_staging(id, &blocks, all)))
+            }
+            want => Pending::Want(want),
+        };
+        if let Some(running) = self.running.get_mut(&id) {
+            running.pending = Some(pending);
+        }
+    }
+
+    /// Taking memory is no event: the operation goes on at once.
+    fn stage_blocks(&mut self, id: u64, blocks: &[u64], all: bool) -> Staged<()> {
+        let taken = self.take_staging(id, blocks, all);
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let now = self.clocks(&actor);
+        match self.running.get_mut(&id) {
+            Some(running) => {
+                let want = running.machine.next(now, Happened::Staged(taken));
+                self.want(id, want)
+            }
+            None => Ok(()),
         }
     }
 
@@ -353,14 +400,17 @@ impl<P: Ports> Stage<'_, P> {
         let content = self.read_content(&running, outcome);
         self.drop_session(&running, outcome);
         self.buffers.staging.give_back(id);
-        let staged =
-            matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.block(id).is_some();
+        if let Some(actor) = self.actors.get_mut(&running.actor) {
+            actor.tasks.extend(running.machine.tasks_left());
+        }
+        let staged = matches!(running.buffer, BufferKey::Staging(_)) && self.buffers.staging.has_blocks(id);
         if staged && outcome.is_failure() {
             self.witness_staging(&running.actor);
         }
         let Some(op) = running.op else {
             return match running.chore {
                 Some(Chore::Ping) => self.ping_over(id, &running, outcome),
+                Some(Chore::Mount) => self.mount_over(&running.actor, outcome),
                 _ => Ok(()),
             };
         };
@@ -417,12 +467,18 @@ impl<P: Ports> Stage<'_, P> {
             (Verb::GetRead, Outcome::Ok) => self.content_of_ranges(running, places.into_iter().flatten()),
             (Verb::Get, Outcome::Ok) => Brought::One(self.content_of(&running.buffer, running.size)),
             (Verb::BatchGet, Outcome::Batch(outcomes)) => {
+                let results: Vec<(Option<BufferPlace>, &Outcome)> =
+                    places.into_iter().zip(outcomes).collect();
                 let mut brought = Vec::new();
-                for ((key, place), outcome) in action.keys.iter().zip(places).zip(outcomes) {
-                    if let (Some(place), Outcome::Ok) = (place, outcome) {
-                        let content = self.content_at(&running.buffer, place);
-                        brought.push((Do::repeated(key, op.repetition), content));
-                    }
+                // Without ranges, each key has one result.
+                for (key, results) in action.keys.iter().zip(results.chunks(action.ranges.len().max(1))) {
+                    let went_well = results.iter().filter(|(_, outcome)| **outcome == Outcome::Ok);
+                    let contents: Vec<Content> = went_well
+                        .filter_map(|(place, _)| *place)
+                        .map(|place| self.content_at(&running.buffer, place))
+                        .collect();
+                    let whole = Content::joined(&contents);
+                    brought.extend(whole.map(|content| (Do::repeated(key, op.repetition), content)));
                 }
                 Brought::Many(brought)
             }

@@ -1,12 +1,13 @@
 //! From the words of a step to the machine or request of the client.
 
 use crate::memory::BufferKey;
+use crate::operations::Running;
 use crate::ports::Ports;
 use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{
-    BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, NoSession, Operation, Put,
-    PutKind, PutWrite, RangedGet, ReadSession, RunTasks, Single,
+    BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, NearMemory, NoSession,
+    Operation, Put, PutKind, PutWrite, QueuedTask, RangedGet, ReadSession, RunTasks, Single, TASK_WORKERS,
 };
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -17,6 +18,8 @@ pub(crate) struct Prepared {
     pub(crate) machine: Box<dyn Operation>,
     pub(crate) buffer: Option<BufferKey>,
     pub(crate) size: u64,
+    /// Whether the caller's buffer is thereby known to have so many bytes.
+    pub(crate) sizes_buffer: bool,
     /// The buffer is filled with this pattern first, there.
     pub(crate) fill: Option<(String, Vec<BufferPlace>)>,
 }
@@ -28,6 +31,7 @@ impl Prepared {
             machine: Box::new(machine),
             buffer: None,
             size,
+            sizes_buffer: false,
             fill: None,
         }
     }
@@ -40,11 +44,17 @@ impl Prepared {
         }
     }
 
-    /// Out of the buffer that the step names, which holds the bytes of an object of that size, or ranges of it.
+    /// Out of the buffer that the step names, which holds the bytes of an object of that size, or ranges of it. Staged, each
+    /// key of a batch has a value of its own.
     fn write(action: &Do, repetition: u32, machine: Box<dyn Operation>, size: u64) -> Prepared {
         let mut ranges = ranges(action);
         if ranges.is_empty() {
-            ranges.push(ByteRange { from: 0, size });
+            let values = if action.from.is_none() {
+                action.keys.len()
+            } else {
+                1
+            };
+            ranges.resize(values.max(1), ByteRange { from: 0, size });
         }
         let mut at = 0;
         let mut places = Vec::new();
@@ -56,6 +66,7 @@ impl Prepared {
             machine,
             buffer: named(action.from.as_ref(), repetition),
             size: at,
+            sizes_buffer: true,
             fill: action
                 .written_pattern()
                 .map(|pattern| (pattern.to_owned(), places)),
@@ -97,27 +108,38 @@ impl<P: Ports> Stage<'_, P> {
             tasks: &self.tasks,
         };
         let size = action.size_bytes.unwrap_or(0);
+        let into = self
+            .buffers
+            .near(named(action.into.as_ref(), repetition).as_ref());
+        let out_of = self
+            .buffers
+            .near(named(action.from.as_ref(), repetition).as_ref());
         Ok(match action.verb {
             Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert => {
-                let machine = whole_write(action, config, &cast, (key, keys));
+                let machine = whole_write(action, config, &cast, (key, keys), out_of);
                 Prepared::write(action, repetition, machine, size)
             }
             Verb::Get if action.ranges.is_empty() => {
-                Prepared::read(action, repetition, Get::new(config, key))
+                Prepared::read(action, repetition, Get::new(config, key).into(into))
             }
             Verb::Get => {
-                let machine = RangedGet::new(config, key, ranges(action));
+                let machine = RangedGet::new(config, key, ranges(action)).into(into);
+                Prepared::read(action, repetition, machine)
+            }
+            Verb::BatchGet if !action.ranges.is_empty() => {
+                let machine = RangedGet::of_each(config, keys, &ranges(action)).into(into);
                 Prepared::read(action, repetition, machine)
             }
             Verb::BatchGet => {
                 let wish = action.args.get("prefer_alloc_in_same_node");
                 let same_node = wish == Some(&ArgValue::Bool(true));
-                Prepared::read(action, repetition, BatchGet::new(config, keys, same_node))
+                let machine = BatchGet::new(config, keys, same_node).into(into);
+                Prepared::read(action, repetition, machine)
             }
             Verb::GetStart => Prepared::plain(GetStart::new(config, key), 0),
             Verb::GetRead => match kept(&actor.get_sessions, action.use_step).flatten() {
                 Some(session) => {
-                    let machine = ReadSession::new(config, session, ranges(action));
+                    let machine = ReadSession::new(config, session, ranges(action)).into(into);
                     Prepared::read(action, repetition, machine)
                 }
                 None => Prepared::plain(NoSession, 0),
@@ -126,10 +148,12 @@ impl<P: Ports> Stage<'_, P> {
                 let session = kept(&actor.put_sessions, action.use_step);
                 let session = session.ok_or("nothing was handed out that could be written")?;
                 let size = session.size_bytes;
-                let machine = PutWrite::new(config, session, ranges(action));
+                let machine = PutWrite::new(config, session, ranges(action)).out_of(out_of);
                 Prepared::write(action, repetition, Box::new(machine), size)
             }
             Verb::RunTasks => Prepared::plain(RunTasks::new(config), 0),
+            Verb::PollTasks => Prepared::plain(RunTasks::poll(config), 0),
+            Verb::RunTask => Prepared::plain(RunTasks::one(config, self.next_task(who)), 0),
             Verb::Close => Prepared::plain(self.close_machine(who), 0),
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));
@@ -137,6 +161,18 @@ impl<P: Ports> Stage<'_, P> {
                 Prepared::plain(Single::new(request, fences), size)
             }
         })
+    }
+
+    /// The task that a worker of a client would take now: none if none waits, or if all workers are busy.
+    pub(crate) fn next_task(&self, who: &str) -> Option<QueuedTask> {
+        let works = |running: &&Running| {
+            let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize));
+            let verb = step.and_then(|step| step.operation()).map(|action| action.verb);
+            running.actor == who && verb == Some(Verb::RunTask)
+        };
+        let is_free = self.running.values().filter(works).count() < TASK_WORKERS;
+        let waiting = self.actors.get(who)?.tasks.front();
+        waiting.filter(|_| is_free).cloned()
     }
 
     /// The attempts that a PutEnd or PutRevoke of this client means: its latest of each key.
@@ -180,6 +216,7 @@ fn whole_write(
     config: ClientConfig,
     cast: &Cast<'_>,
     (key, keys): (String, Vec<String>),
+    memory: NearMemory,
 ) -> Box<dyn Operation> {
     let size = action.size_bytes.unwrap_or(0);
     let kind = match action.verb {
@@ -190,8 +227,8 @@ fn whole_write(
     match action.verb {
         Verb::Put | Verb::Upsert => {
             let put = Put::new(config, kind, key, size, replicate);
-            Box::new(put.zero_copy(action.from.is_some()))
+            Box::new(put.out_of(memory))
         }
-        _ => Box::new(BatchPut::new(config, kind, keys, size, replicate)),
+        _ => Box::new(BatchPut::new(config, kind, keys, size, replicate).out_of(memory)),
     }
 }

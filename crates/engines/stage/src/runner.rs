@@ -313,7 +313,14 @@ impl<P: Ports> Stage<'_, P> {
             self.end_session(&who, action.use_step);
             return self.ended(&who, op, ended("ok", None)).map(|()| None);
         }
-        match self.prepare(action, &who, repetition) {
+        let prepared = self.prepare(action, &who, repetition);
+        if action.verb == Verb::RunTask
+            && self.next_task(&who).is_some()
+            && let Some(actor) = self.actors.get_mut(&who)
+        {
+            actor.tasks.pop_front();
+        }
+        match prepared {
             Err(why) => self.ended(&who, op, ended("not run", Some(why))).map(|()| None),
             Ok(prepared) => {
                 let id = self.begin(
@@ -326,13 +333,25 @@ impl<P: Ports> Stage<'_, P> {
                 if let Some(buffer) = &prepared.buffer {
                     self.buffers.lay_plain(buffer);
                 }
+                if let Some(BufferKey::Named(name)) =
+                    prepared.buffer.as_ref().filter(|_| prepared.sizes_buffer)
+                {
+                    self.buffers.size(name, prepared.size);
+                }
                 if let Some((pattern, places)) = prepared.fill {
-                    let buffer = prepared.buffer.unwrap_or(BufferKey::Staging(id));
-                    if matches!(buffer, BufferKey::Staging(_)) {
-                        self.take_staging(id, prepared.size);
-                    }
-                    for place in places {
-                        self.buffers.fill_at(&buffer, place, &pattern);
+                    match prepared.buffer {
+                        Some(buffer) => {
+                            for place in places {
+                                self.buffers.fill_at(&buffer, place, &pattern);
+                            }
+                        }
+                        // It has no block yet.
+                        None => {
+                            if let Some(running) = self.running.get_mut(&id) {
+                                running.fill = Some((pattern, places));
+                            }
+                            self.copy_in(id);
+                        }
                     }
                 }
                 Ok(Some(id))
@@ -352,6 +371,7 @@ impl<P: Ports> Stage<'_, P> {
             .unwrap_or(0);
         let pattern = action.written_pattern().unwrap_or(who).to_owned();
         self.note_reuse(who, Some(op), &name, (0, size));
+        self.buffers.size(&name, size);
         self.buffers.fill(&BufferKey::Named(name.clone()), size, &pattern);
         self.witness_fill(who, Some(op), &name, size);
         self.ended(who, op, ended("ok", None))

@@ -12,7 +12,7 @@ use moonquake_protocol::Uuid;
 use moonquake_scenario::{Plan, RunOptions, Timeouts, World};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What the wall clock of every actor shows at the start, in nanoseconds: 2026-01-01 00:00:00 UTC.
 pub const REALTIME_START: u64 = 1_767_225_600_000_000_000;
@@ -44,6 +44,7 @@ fn client_rules(options: &RunOptions) -> Rules {
 fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> Actor {
     let mut config = ClientConfig::new(Uuid::default());
     config.slice_bytes = plan.world.slice_bytes;
+    config.staging_bytes = plan.world.local_buffer_bytes;
     config.rules = client_rules(options);
     config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
@@ -59,6 +60,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
         heartbeat: None,
         put_sessions: BTreeMap::new(),
         get_sessions: BTreeMap::new(),
+        tasks: VecDeque::new(),
         attempts: BTreeMap::new(),
     }
 }
@@ -87,6 +89,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         master_frozen: false,
         messages: BTreeMap::new(),
         transfers: BTreeMap::new(),
+        peers: BTreeMap::new(),
         past_transfers: BTreeMap::new(),
         running: BTreeMap::new(),
         repeaters: Vec::new(),
@@ -140,6 +143,12 @@ pub(crate) fn baseline<P: Ports>(stage: &Stage<'_, P>, engine: &str) -> Baseline
         baseline
             .configuration
             .insert("slice".to_owned(), format!("{} B", plan.world.slice_bytes));
+    }
+    if plan.world.local_buffer_bytes != World::LOCAL_BUFFER_BYTES {
+        baseline.configuration.insert(
+            "local_buffer".to_owned(),
+            format!("{} B", plan.world.local_buffer_bytes),
+        );
     }
     for (flag, value) in &plan.world.flags {
         baseline

@@ -2,6 +2,7 @@
 
 use crate::actors::{Actor, Placed};
 use crate::inject::FaultState;
+use crate::lanes::{Pair, Peer};
 use crate::memory::Buffers;
 use crate::messages::Message;
 use crate::operations::Running;
@@ -62,6 +63,8 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) master_frozen: bool,
     pub(crate) messages: BTreeMap<u64, Message>,
     pub(crate) transfers: BTreeMap<u64, Transfer>,
+    /// The connections of each client to each owner.
+    pub(crate) peers: BTreeMap<Pair, Peer>,
     /// Transfers that are over for their client; an owner may still have a line about them.
     pub(crate) past_transfers: BTreeMap<u64, Transfer>,
     pub(crate) running: BTreeMap<u64, Running>,

@@ -1,6 +1,7 @@
 //! Time that runs from timer to timer, and everything that can happen at one instant.
 
 use crate::actors::Chore;
+use crate::lanes::Pair;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_client::MoveFailure;
@@ -21,6 +22,8 @@ pub(crate) enum Due {
     Progress(u64),
     /// The client gives a transfer up.
     Limit(u64, u64),
+    /// A connection can be made again.
+    Lane(Pair),
     /// The wait of an operation is over.
     Wake(u64),
     /// A delayed message or the next part of a slow transfer can move. What arrives at the instant of a deadline is late.
@@ -130,7 +133,8 @@ impl<P: Ports> Stage<'_, P> {
             let progress = self.until(DeadlineId::Progress, actor, progress, timeouts.progress);
             let limit = self.until(DeadlineId::Transfer, actor, limit, timeouts.transfer);
             let part = moving.then_some((transfer.next_at, Due::Movement));
-            let progress = (acts && transfer.on_lane).then_some((progress, Due::Progress(transfer.id)));
+            let progress =
+                (acts && transfer.lane.is_ready()).then_some((progress, Due::Progress(transfer.id)));
             let limit = transfer
                 .waiter
                 .filter(|_| acts && transfer.limited)
@@ -185,6 +189,7 @@ impl<P: Ports> Stage<'_, P> {
             .chain(self.ping_due())
             .chain(self.call_due())
             .chain(self.transfer_due())
+            .chain(self.lanes_due())
             .min()
     }
 
@@ -206,6 +211,10 @@ impl<P: Ports> Stage<'_, P> {
                 self.end_transfer(*transfer, false, "closed: no progress", Err(MoveFailure::Closed))
             }
             Due::Limit(running, transfer) => self.give_up_transfer(*running, *transfer),
+            Due::Lane(pair) => {
+                self.admit(pair, None);
+                Ok(())
+            }
             Due::Wake(running) => self.wake(*running),
         }
     }
@@ -253,6 +262,7 @@ impl<P: Ports> Stage<'_, P> {
                 .values()
                 .any(|transfer| self.transfer_is_free(transfer))
             && !self.running.values().any(|running| running.wakes_at.is_some())
+            && self.lanes_due().next().is_none()
             && self.ready().is_empty()
     }
 }

@@ -1,9 +1,10 @@
 //! Bytes on their way between a client and the owner of a segment, part by part.
 
+use crate::lanes::Lane;
 use crate::memory::BufferKey;
 use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
-use moonquake_client::{LANES, Move, MoveFailure, Near};
+use moonquake_client::{Move, MoveFailure, Near};
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Block, Op, Range};
 use moonquake_faults::PhaseId;
@@ -34,8 +35,8 @@ pub(crate) struct Transfer {
     pub(crate) local: bool,
     /// Whether its client gives it up after the limit.
     pub(crate) limited: bool,
-    /// Whether it has a connection to the owner, or is the next to get one that another transfer leaves.
-    pub(crate) on_lane: bool,
+    /// Its connection to the owner.
+    pub(crate) lane: Lane,
     pub(crate) part: PhaseId,
     pub(crate) done: PhaseId,
     pub(crate) opened: bool,
@@ -105,7 +106,7 @@ impl<P: Ports> Stage<'_, P> {
             buffer_at: wanted.at,
             local: wanted.local,
             limited: wanted.limited,
-            on_lane: wanted.local || self.has_free_lane(&actor, &range.segment),
+            lane: if wanted.local { Lane::Local } else { Lane::Waits },
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -120,12 +121,14 @@ impl<P: Ports> Stage<'_, P> {
             owner: range.segment,
         };
         self.pace(&mut transfer);
+        let pair = (transfer.actor.clone(), transfer.owner.clone());
         self.transfers.insert(id, transfer);
+        self.admit(&pair, Some(id));
         Ok(Some(id))
     }
 
     /// When the next part of a transfer can move.
-    fn pace(&self, transfer: &mut Transfer) {
+    pub(crate) fn pace(&self, transfer: &mut Transfer) {
         if let Some(rate) = transfer.rate {
             transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
         }
@@ -145,7 +148,7 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    /// Makes room for a transfer on the client's side; says where in staging memory that is.
+    /// Makes room for a transfer in the caller's buffer, or says where in staging memory its bytes lie.
     fn make_room(&mut self, running: u64, wanted: &Move, buffer: &BufferKey) -> Option<Block> {
         let (from, to) = (wanted.at, wanted.at + wanted.size);
         match buffer {
@@ -159,43 +162,7 @@ impl<P: Ports> Stage<'_, P> {
                 None
             }
             BufferKey::Own(_) => None,
-            BufferKey::Staging(operation) => {
-                self.take_staging(*operation, to);
-                self.buffers.staging.block(*operation).map(|block| Block {
-                    from: block.from.saturating_add(from),
-                    to: block.from.saturating_add(to),
-                })
-            }
-        }
-    }
-
-    /// Whether one more transfer between a client and the owner of a segment can move beside the others.
-    fn has_free_lane(&self, actor: &str, owner: &str) -> bool {
-        let on_lane = |transfer: &&Transfer| {
-            transfer.on_lane && !transfer.local && transfer.actor == actor && transfer.owner == owner
-        };
-        self.transfers.values().filter(on_lane).count() < LANES
-    }
-
-    /// A transfer is gone; the one that has waited longest gets its connection.
-    fn leave_lane(&mut self, actor: &str, owner: &str) {
-        let now = self.clocks(actor);
-        let waits =
-            |transfer: &&Transfer| !transfer.on_lane && transfer.actor == actor && transfer.owner == owner;
-        let Some(id) = self.transfers.values().find(waits).map(|transfer| transfer.id) else {
-            return;
-        };
-        if !self.has_free_lane(actor, owner) {
-            return;
-        }
-        let order = self.enqueue();
-        if let Some(mut transfer) = self.transfers.remove(&id) {
-            transfer.on_lane = true;
-            transfer.progress_at = now;
-            transfer.next_at = self.now;
-            transfer.order = order;
-            self.pace(&mut transfer);
-            self.transfers.insert(id, transfer);
+            BufferKey::Staging(operation) => self.buffers.staging.place(*operation, from, to),
         }
     }
 
@@ -211,7 +178,7 @@ impl<P: Ports> Stage<'_, P> {
         let owner = self.places.iter().find(|place| place.segment == transfer.owner);
         // The memory of an instance that is gone does not stand still: it refuses.
         let owner_frozen = self.is_there(&transfer.owner) && owner.is_some_and(|place| frozen(&place.node));
-        transfer.on_lane && !transfer.held && !owner_frozen && !frozen(&transfer.actor)
+        transfer.lane.is_ready() && !transfer.held && !owner_frozen && !frozen(&transfer.actor)
     }
 
     /// Whether the instance of a node that has this segment lives.
@@ -271,6 +238,7 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         };
         transfer.opened = true;
+        let refused = transfer.lane == Lane::Refused;
         let spec = TransferSpec {
             id,
             actor: transfer.actor.clone(),
@@ -281,6 +249,14 @@ impl<P: Ports> Stage<'_, P> {
             size: transfer.size,
             within: transfer.within,
         };
+        if refused && self.is_there(&spec.owner) {
+            return self.end_transfer(
+                id,
+                false,
+                "closed: no connection was made",
+                Err(MoveFailure::Closed),
+            );
+        }
         let accepted = self.ports.open_transfer(&spec)?;
         self.log_owners()?;
         if accepted {
@@ -328,7 +304,7 @@ impl<P: Ports> Stage<'_, P> {
             return self.end_transfer(id, false, "closed: no acknowledgement", Err(MoveFailure::Closed));
         }
         // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
-        let waiter = self.retire(id);
+        let waiter = self.retire(id, true);
         if !local {
             self.network_phase(phase, &actor, op, None, Some(id))?;
         }
@@ -354,17 +330,18 @@ impl<P: Ports> Stage<'_, P> {
         self.transfers.get(&id).or_else(|| self.past_transfers.get(&id))
     }
 
-    /// The transfer is over for its client. Says which operation waited for it.
-    fn retire(&mut self, id: u64) -> Option<u64> {
+    /// The transfer is over for its client, and its connection is usable still if that is `clean`: any end but a complete one
+    /// breaks it. Says which operation waited.
+    fn retire(&mut self, id: u64, clean: bool) -> Option<u64> {
         let transfer = self.transfers.remove(&id)?;
-        let (waiter, actor, owner) = (transfer.waiter, transfer.actor.clone(), transfer.owner.clone());
+        self.leave_lane(&transfer, clean);
+        let waiter = transfer.waiter;
         self.past_transfers.insert(id, transfer);
-        self.leave_lane(&actor, &owner);
         waiter
     }
 
     fn forget_transfer(&mut self, id: u64, result: Result<(), MoveFailure>) -> Staged<()> {
-        let Some(running) = self.retire(id) else {
+        let Some(running) = self.retire(id, false) else {
             return Ok(());
         };
         self.moved(running, id, result)
@@ -393,7 +370,7 @@ impl<P: Ports> Stage<'_, P> {
         for id in ids {
             self.ports.close_transfer(id, false, how)?;
             self.log_owners()?;
-            self.retire(id);
+            self.retire(id, false);
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Transfers that an operation waits for together: all beside each other, or one after the other.
 
-use crate::memory::BufferKey;
 use crate::operations::Running;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
@@ -8,17 +7,11 @@ use moonquake_client::{Happened, Move, MoveFailure, Moved};
 use moonquake_clock::Span;
 
 impl<P: Ports> Stage<'_, P> {
-    /// Makes the buffer of an operation ready for all that a wave brings.
+    /// Notes where in the buffer of an operation lies what a wave brings.
     fn make_ready(&mut self, id: u64, wanted: &[Move]) {
-        let end = wanted.iter().map(|wanted| wanted.at + wanted.size).max();
-        let Some(buffer) = self.running.get(&id).map(|running| running.buffer.clone()) else {
-            return;
-        };
-        if matches!(buffer, BufferKey::Staging(_)) {
-            // All of it at once: a block that must grow would move away from under the first of them.
-            self.take_staging(id, end.unwrap_or(0));
+        if let Some(buffer) = self.running.get(&id).map(|running| running.buffer.clone()) {
+            self.buffers.lay_out(&buffer, wanted);
         }
-        self.buffers.lay_out(&buffer, wanted);
     }
 
     /// Submits the transfers of a batch before any of them moves.

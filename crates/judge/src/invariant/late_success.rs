@@ -24,7 +24,7 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
         if !outcome::is_success(ended.outcome) {
             continue;
         }
-        if view.verb(op) == Some(Verb::Get) && !ended.entries.is_empty() {
+        if view.action(op).is_some_and(|action| !action.ranges.is_empty()) && !ended.entries.is_empty() {
             ranges(view, op, ended.entries, &mut reads, &mut failures);
             continue;
         }

@@ -120,7 +120,7 @@ fn copies(progress: &Progress) -> bool {
 
 /// Whether an operation passes phases of the kind of `phase`: those of copies belong to operations that copy.
 fn passes(view: &View<'_>, op: Op, phase: PhaseId) -> bool {
-    (view.verb(op) == Some(Verb::RunTasks)) == (phase.row().operation == "copy")
+    view.verb(op).is_some_and(Verb::executes_tasks) == (phase.row().operation == "copy")
 }
 
 /// Whether an operation is nothing but a revoke.
@@ -193,7 +193,7 @@ fn hits_of(view: &View<'_>, op: Op, phase: PhaseId, pos: Pos, current: bool) -> 
     let progress = Progress::of(view, op, pos);
     let once = |reached: bool| u64::from(reached);
     let same_way = progress.wrote == Some(phase.row().operation != "get") && passes(view, op, phase);
-    let executes = view.verb(op) == Some(Verb::RunTasks) && phase.row().operation == "copy";
+    let executes = view.verb(op).is_some_and(Verb::executes_tasks) && phase.row().operation == "copy";
     match phase.row().moment {
         // One operation executes many tasks.
         Moment::Before if executes => count(view, op, phase, pos, Leg::RequestSent) + u64::from(current),

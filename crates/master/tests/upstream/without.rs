@@ -1,7 +1,7 @@
 //! Cases of optional subsystems, as far as a master without them answers what the case asserts.
 
 use crate::rig::*;
-use moonquake_protocol::{ErrorCode, ReplicaType};
+use moonquake_protocol::{ErrorCode, OffloadTaskItem, ReplicaType, StorageObjectMetadata};
 
 fn evict_disk_replica(rig: &mut Rig, key: &str, replica_type: ReplicaType) -> Answer {
     let (client_id, key, tenant_id) = (WRITER, key.to_owned(), String::new());
@@ -40,4 +40,34 @@ fn unmount_local_disk_segment_requires_offload_enabled() {
         ask!(rig, UnmountLocalDiskSegment { client_id }),
         Err(ErrorCode::UnableOffload)
     );
+}
+
+/// With a replica on the disk of a client, which is the only kind of disk that a master without a shared one hears of.
+#[test]
+fn evict_disk_replica_removes_disk_replica() {
+    let mut rig = Rig::new().node("test_segment");
+    rig.put("evict_disk_key", &plain());
+    let tasks = vec![OffloadTaskItem {
+        key: "evict_disk_key".to_owned(),
+        ..OffloadTaskItem::default()
+    }];
+    let metadatas = vec![StorageObjectMetadata {
+        data_size: 1024,
+        ..StorageObjectMetadata::default()
+    }];
+    let client_id = WRITER;
+    ask!(
+        rig,
+        NotifyOffloadSuccess {
+            client_id,
+            tasks,
+            metadatas
+        }
+    )
+    .unwrap();
+    assert_eq!(rig.get("evict_disk_key").unwrap().len(), 2);
+    evict_disk_replica(&mut rig, "evict_disk_key", ReplicaType::LocalDisk).unwrap();
+    let left = rig.get("evict_disk_key").unwrap();
+    assert_eq!(left.len(), 1);
+    assert!(left[0].memory_buffer().is_some());
 }

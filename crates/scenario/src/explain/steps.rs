@@ -79,7 +79,8 @@ fn operation(plan: &Plan, action: &Do) -> String {
         details.push(size(bytes));
     }
     if !action.ranges.is_empty() {
-        details.push(format!("only the bytes {}", ranges(&action.ranges)));
+        let each = if action.keys.len() > 1 { " of each" } else { "" };
+        details.push(format!("only the bytes {}{each}", ranges(&action.ranges)));
     }
     if action.verb != Verb::Fill {
         details.extend(action.pattern.iter().map(|pattern| format!("pattern {pattern}")));
@@ -142,6 +143,8 @@ fn deed(plan: &Plan, action: &Do) -> String {
         Verb::BatchGet => format!("gets {keys} in a batch"),
         Verb::BatchExist => format!("asks whether {keys} exist"),
         Verb::BatchRemove => format!("removes {keys} in a batch"),
+        Verb::PollTasks => "fetches tasks".to_owned(),
+        Verb::RunTask => "executes the task that waits longest".to_owned(),
         Verb::RunTasks => "fetches tasks and executes them".to_owned(),
         Verb::Close => "closes".to_owned(),
         Verb::GetStart => format!("asks for the descriptors of {key} and keeps them"),

@@ -34,7 +34,9 @@ pub(super) fn check(plan: &Plan, fault: &Table<'_>, names: &Names<'_>, problems:
 /// The bytes that an operation says it moves.
 fn payload(action: &Do) -> Option<u64> {
     let add = |sum: u64, range: &ByteRange| sum.saturating_add(range.size_bytes);
-    let ranged = (!action.ranges.is_empty()).then(|| action.ranges.iter().fold(0, add));
+    let of_one = action.ranges.iter().fold(0, add);
+    let keys = u64::try_from(action.keys.len().max(1)).unwrap_or(u64::MAX);
+    let ranged = (!action.ranges.is_empty()).then(|| of_one.saturating_mul(keys));
     action.size_bytes.or(ranged)
 }
 

@@ -65,7 +65,7 @@ pub(super) fn keys(verb: Verb) -> Keys {
             (&["keys", "size"], &["pattern", "from", "bind"], with_config())
         }
         Verb::Get => (&["key"], &["ranges", "into", "payload"], vec![TENANT]),
-        Verb::BatchGet => (&["keys"], &["into", "payload"], vec![SAME_NODE, TENANT]),
+        Verb::BatchGet => (&["keys"], &["ranges", "into", "payload"], vec![SAME_NODE, TENANT]),
         Verb::Exist | Verb::Size | Verb::GetStart => (&["key"], &[], vec![TENANT]),
         Verb::BatchExist => (&["keys"], &[], vec![TENANT]),
         Verb::Remove => (&["key"], &[], vec![FORCE, TENANT]),
@@ -76,7 +76,8 @@ pub(super) fn keys(verb: Verb) -> Keys {
             vec![("regex", ArgKind::Text), FORCE, TENANT],
         ),
         Verb::RemoveAll => (&[], &["count"], vec![FORCE, TENANT]),
-        Verb::RunTasks => (&[], &["count", "bind"], vec![]),
+        Verb::RunTasks | Verb::RunTask => (&[], &["count", "bind"], vec![]),
+        Verb::PollTasks => (&[], &["count"], vec![]),
         Verb::Close | Verb::Resume => (&[], &[], vec![]),
         Verb::GetRead => (&[], &["use", "ranges", "into", "payload"], vec![]),
         Verb::GetEnd => (&[], &["use"], vec![]),

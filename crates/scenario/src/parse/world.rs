@@ -14,8 +14,15 @@ use toml::de::DeValue;
 /// A part of a payload: what lands at once.
 const CHUNK_BYTES: u64 = 64 * 1024;
 
-const KEYS: [&str; 7] = [
-    "segments", "clients", "timeouts", "step", "chunk", "slice", "flags",
+const KEYS: [&str; 8] = [
+    "segments",
+    "clients",
+    "timeouts",
+    "step",
+    "chunk",
+    "slice",
+    "local_buffer",
+    "flags",
 ];
 
 /// Flags that a scenario sets by another key, or that an engine keeps for itself.
@@ -71,6 +78,10 @@ pub(super) fn read<'a>(world: &Table<'a>, names: &mut Names<'a>, problems: &mut 
             .unwrap_or(Span::ZERO),
         chunk_bytes: piece(world, "chunk", CHUNK_BYTES, problems),
         slice_bytes: piece(world, "slice", World::SLICE_BYTES, problems),
+        local_buffer_bytes: world
+            .get("local_buffer")
+            .and_then(|value| size(value, "`local_buffer = \"16MiB\"`", problems))
+            .unwrap_or(World::LOCAL_BUFFER_BYTES),
         flags: flags(world, problems),
     }
 }

@@ -124,10 +124,11 @@ pub struct ByteRange {
 }
 
 impl Do {
-    /// How many results it has, one for each of its keys or ranges; none if it has one alone.
+    /// How many results it has, one for each of its keys or ranges, or for each range of each key; none if it has one alone.
     pub fn entries(&self) -> Option<usize> {
         match self.verb {
             Verb::Get => (!self.ranges.is_empty()).then_some(self.ranges.len()),
+            Verb::BatchGet => Some(self.keys.len() * self.ranges.len().max(1)),
             verb => verb.answers_each().then_some(self.keys.len()),
         }
     }
@@ -193,6 +194,10 @@ pub enum Verb {
     BatchRemove,
     /// One poll for tasks, and the copies and moves that it brings. Mirrors `client_service.cpp:PollAndDispatchTasks`.
     RunTasks,
+    /// One poll for tasks, which wait for a worker then. Mirrors `client_service.cpp:PollAndDispatchTasks`.
+    PollTasks,
+    /// A free worker executes the task that waits longest. Mirrors `client_service.cpp:ExecuteTask`.
+    RunTask,
     /// Mirrors the destruction of a client: its segments are unmounted.
     Close,
     /// Queries and keeps the descriptors with their lease. Mirrors a get session's start.

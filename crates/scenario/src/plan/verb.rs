@@ -4,7 +4,7 @@ use super::Verb;
 use moonquake_protocol::Rpc;
 
 /// The verbs that are no RPC, with their words.
-const WORDS: [(Verb, &str); 21] = [
+const WORDS: [(Verb, &str); 23] = [
     (Verb::Put, "put"),
     (Verb::Get, "get"),
     (Verb::Upsert, "upsert"),
@@ -19,6 +19,8 @@ const WORDS: [(Verb, &str); 21] = [
     (Verb::BatchExist, "batch_exist"),
     (Verb::BatchRemove, "batch_remove"),
     (Verb::RunTasks, "run_tasks"),
+    (Verb::PollTasks, "poll_tasks"),
+    (Verb::RunTask, "run_task"),
     (Verb::Close, "close"),
     (Verb::GetStart, "get_start"),
     (Verb::GetRead, "get_read"),
@@ -87,6 +89,11 @@ impl Verb {
         }
     }
 
+    /// Whether the verb executes tasks, and so copies what the master tells it to.
+    pub fn executes_tasks(self) -> bool {
+        matches!(self, Verb::RunTasks | Verb::RunTask)
+    }
+
     /// Whether the verb moves a payload into the store.
     pub fn writes_payload(self) -> bool {
         matches!(
@@ -124,6 +131,6 @@ mod tests {
         assert_eq!(Verb::from_name("put_start"), Some(Verb::Rpc(Rpc::PutStart)));
         assert_eq!(Verb::from_name("remove"), Some(Verb::Remove));
         assert_eq!(Verb::from_name("putt"), None);
-        assert_eq!(all.len(), 21 + 64 - 4);
+        assert_eq!(all.len(), 23 + 64 - 4);
     }
 }

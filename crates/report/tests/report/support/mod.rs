@@ -57,6 +57,7 @@ pub(crate) fn plan() -> Plan {
             step: Span::ZERO,
             chunk_bytes: 64 << 10,
             slice_bytes: World::SLICE_BYTES,
+            local_buffer_bytes: World::LOCAL_BUFFER_BYTES,
             flags: BTreeMap::new(),
         },
         fault: Fault {

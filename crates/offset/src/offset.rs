@@ -1,15 +1,15 @@
 //! The offset allocator: binned free regions, last in first out, merged when freed. Mirrors `offset_allocator.cpp` and
 //! `allocator.cpp:OffsetBufferAllocator`.
 
-use super::bins::{BINS, MAX_UNITS, bin_down, bin_up, bin_value};
+use crate::bins::{BINS, MAX_UNITS, bin_down, bin_up, bin_value};
 
 const NONE: u32 = u32::MAX;
 
 /// A range that was handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Allocation {
-    /// First byte, relative to the base of the segment.
-    pub(crate) offset: u64,
+pub struct Allocation {
+    /// First byte, relative to the first one of the memory.
+    pub offset: u64,
     node: u32,
 }
 
@@ -27,9 +27,9 @@ struct Node {
     behind: u32,
 }
 
-/// The allocator of one segment.
+/// The allocator of one segment, or of the staging memory of one client.
 #[derive(Clone, Debug)]
-pub(crate) struct OffsetAllocator {
+pub struct OffsetAllocator {
     unit_bits: u32,
     units: u32,
     nodes: Vec<Node>,
@@ -46,8 +46,8 @@ pub(crate) struct OffsetAllocator {
 }
 
 impl OffsetAllocator {
-    /// An empty segment of `size_bytes`.
-    pub(crate) fn new(size_bytes: u64) -> OffsetAllocator {
+    /// All of `size_bytes` is free.
+    pub fn new(size_bytes: u64) -> OffsetAllocator {
         let unit_bits = (0..64).find(|bits| size_bytes >> bits <= MAX_UNITS).unwrap_or(63);
         let units = u32::try_from(size_bytes >> unit_bits).unwrap_or(u32::MAX);
         let max_nodes = (size_bytes / 1024).clamp(1 << 20, 64 << 20);
@@ -69,7 +69,8 @@ impl OffsetAllocator {
     }
 
     /// The sum of what was asked for, which is what upstream counts as used; more may be reserved.
-    pub(crate) fn requested_bytes(&self) -> u64 {
+    #[inline]
+    pub fn requested_bytes(&self) -> u64 {
         self.requested_bytes
     }
 
@@ -77,7 +78,8 @@ impl OffsetAllocator {
     ///
     /// The request is rounded up to a bin value and all of that is reserved. Upstream refuses requests above its note
     /// of the largest free region at once; the note is only an upper bound, lowered when a request fails behind it.
-    pub(crate) fn allocate(&mut self, size_bytes: u64) -> Option<Allocation> {
+    #[inline]
+    pub fn allocate(&mut self, size_bytes: u64) -> Option<Allocation> {
         if size_bytes == 0 || size_bytes > self.largest_free_bytes {
             return None;
         }
@@ -100,7 +102,8 @@ impl OffsetAllocator {
     }
 
     /// Gives a range back that was allocated for `size_bytes`.
-    pub(crate) fn free(&mut self, allocation: Allocation, size_bytes: u64) {
+    #[inline]
+    pub fn free(&mut self, allocation: Allocation, size_bytes: u64) {
         let merged = self.give_back(allocation.node);
         let merged = if self.out_of_nodes() {
             0

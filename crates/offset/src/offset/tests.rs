@@ -1,7 +1,7 @@
 //! The allocator against a naive one that keeps nothing but a list of taken ranges.
 
 use super::*;
-use crate::allocator::bins::{bin_up, bin_value};
+use crate::bins::{bin_up, bin_value};
 use proptest::prelude::*;
 
 const MIB: u64 = 1 << 20;

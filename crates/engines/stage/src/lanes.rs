@@ -1,0 +1,122 @@
+//! Which transfers have a connection to the owner of their segment, and which wait for one.
+
+use crate::ports::Ports;
+use crate::state::Stage;
+use crate::timers::Due;
+use crate::transfers::Transfer;
+use moonquake_client::{Admission, Lanes};
+use moonquake_clock::{MonotonicNs, Span};
+use std::collections::BTreeMap;
+
+/// A client and a segment, whose owner it has connections to.
+pub(crate) type Pair = (String, String);
+
+/// The connections of a client to one owner.
+#[derive(Debug, Default)]
+pub(crate) struct Peer {
+    lanes: Lanes,
+    /// When the first that waits may have a connection, on the client's own clock.
+    wakes_at: Option<MonotonicNs>,
+}
+
+/// What a transfer has of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// It needs none: its bytes stay within one process.
+    Local,
+    /// It waits for one.
+    Waits,
+    /// It has this one.
+    On(usize),
+    /// None could be made for it; it fails when its turn comes.
+    Refused,
+}
+
+impl Lane {
+    /// Whether it can move, or fail.
+    pub(crate) fn is_ready(self) -> bool {
+        self != Lane::Waits
+    }
+}
+
+impl<P: Ports> Stage<'_, P> {
+    fn first_waiting(&self, (actor, owner): &Pair) -> Option<u64> {
+        let waits = |transfer: &&Transfer| {
+            transfer.lane == Lane::Waits && transfer.actor == *actor && transfer.owner == *owner
+        };
+        self.transfers.values().find(waits).map(|transfer| transfer.id)
+    }
+
+    /// Connections for the transfers that wait for one, first come, first served. `new` was submitted just now, and keeps
+    /// its place among what can happen at this instant.
+    pub(crate) fn admit(&mut self, pair: &Pair, new: Option<u64>) {
+        while let Some(id) = self.first_waiting(pair) {
+            let clocks = self.clocks(&pair.0);
+            let reachable = self.is_there(&pair.1);
+            let peer = self.peers.entry(pair.clone()).or_default();
+            peer.wakes_at = None;
+            let lane = match peer.lanes.admit(clocks.monotonic, reachable) {
+                Admission::Waits(until) => {
+                    peer.wakes_at = until;
+                    return;
+                }
+                Admission::On(lane) => Lane::On(lane),
+                Admission::Fails => Lane::Refused,
+            };
+            let refused = lane == Lane::Refused;
+            self.go(id, lane, new);
+            // All that wait fail with the first.
+            while let Some(id) = self.first_waiting(pair).filter(|_| refused) {
+                self.go(id, lane, new);
+            }
+        }
+    }
+
+    /// A transfer waits no more.
+    fn go(&mut self, id: u64, lane: Lane, new: Option<u64>) {
+        let order = if new == Some(id) {
+            None
+        } else {
+            Some(self.enqueue())
+        };
+        let Some(mut transfer) = self.transfers.remove(&id) else {
+            return;
+        };
+        transfer.lane = lane;
+        transfer.progress_at = self.clocks(&transfer.actor);
+        transfer.next_at = self.now;
+        transfer.order = order.unwrap_or(transfer.order);
+        self.pace(&mut transfer);
+        self.transfers.insert(id, transfer);
+    }
+
+    /// A transfer is gone from its connection, which is usable still if that is `clean`.
+    pub(crate) fn leave_lane(&mut self, transfer: &Transfer, clean: bool) {
+        let Lane::On(lane) = transfer.lane else { return };
+        let pair = (transfer.actor.clone(), transfer.owner.clone());
+        let now = self.clocks(&pair.0).monotonic;
+        let waiting = self.first_waiting(&pair).is_some();
+        if let Some(peer) = self.peers.get_mut(&pair) {
+            peer.lanes.leave(lane, clean, now, waiting);
+        }
+        self.admit(&pair, None);
+    }
+
+    /// The process of a client is gone, and its connections with it.
+    pub(crate) fn forget_lanes(&mut self, client: &str) {
+        self.peers.retain(|(actor, _), _| actor != client);
+    }
+
+    /// When transfers that wait may have a connection.
+    pub(crate) fn lanes_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
+        let due = |(pair, peer): (&Pair, &Peer)| {
+            let at = peer.wakes_at.filter(|_| self.acts(&pair.0))?;
+            let now = self.clocks(&pair.0).monotonic;
+            let left = Span::from_ns(at.0.saturating_sub(now.0));
+            self.first_waiting(pair)?;
+            Some((self.now + left, Due::Lane(pair.clone())))
+        };
+        let peers: &BTreeMap<Pair, Peer> = &self.peers;
+        peers.iter().filter_map(due)
+    }
+}
