@@ -78,8 +78,7 @@ impl<'a> Search<'a> {
     /// later, not even where something was not to be found.
     fn keep_groups(&mut self, taken: &[Option<(usize, usize)>]) {
         for group in (0..self.groups).filter(|group| taken[*group].is_some()) {
-            let began = self.groups + group;
-            (self.taken[group], self.taken[began]) = (taken[group], taken[began]);
+            self.taken[group] = taken[group];
         }
     }
 
