@@ -18,6 +18,8 @@ pub(crate) const TESTS: &[Test] = &[
 const MACHINE_OPERATIONS: u64 = 10_000;
 /// Operations of the campaign.
 const OPERATIONS: u64 = 20_000;
+/// Of the first few seeds the one whose operations reach most.
+const SEED: u64 = 5;
 const LONGEST: usize = 400;
 
 struct Machine;
@@ -104,7 +106,7 @@ fn campaign() {
     let campaign = |operations, jobs| {
         let campaign = Campaign {
             operations,
-            seed: 1,
+            seed: SEED,
             jobs,
             setups: Setup::all(),
             look_every: 256,
