@@ -77,6 +77,9 @@ mod tests {
         }
         column.set(Id::from_index(7), 7);
         assert_eq!(column.0.len(), 3, "a value that is set again takes no room");
+        for chunk in &column.0 {
+            assert_eq!(size_of_val(chunk.values()), HUGE_BYTES);
+        }
         for number in (0..count).filter(|number| *number != 7) {
             assert_eq!(column.get(Id::from_index(number)), Some(&!(number as u32)));
         }

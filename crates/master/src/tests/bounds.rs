@@ -39,6 +39,24 @@ fn a_second_pass_needs_no_pinned_object() {
     assert_eq!(left(&harness), (5..10).collect::<Vec<_>>());
 }
 
+/// A soft pin that is over counts until somebody asks for it.
+#[test]
+fn a_second_pass_asks_no_hard_pinned_object_for_its_soft_pin() {
+    let mut harness = Harness::with_segments(&[("a", 16 * MIB)]);
+    let both = ReplicateConfig {
+        with_hard_pin: true,
+        ..pinned(None)
+    };
+    for number in 10..20 {
+        harness.put_with(&format!("key_{number:05}"), 1024, &both);
+    }
+    harness.advance(Span::from_secs(1_800));
+    aged(&mut harness, 0..10, &plain());
+    evict(&mut harness, 0.1, 0.5);
+    assert_eq!(left(&harness), (5..20).collect::<Vec<_>>());
+    assert_eq!(harness.master.view().soft_pinned_keys, 10);
+}
+
 /// Where plain ones do not suffice, all of them go and the oldest of the pinned ones.
 #[test]
 fn beyond_the_plain_ones_the_oldest_pinned_ones_go() {

@@ -142,3 +142,27 @@ fn the_table_of_an_evicted_shard_shrinks() {
     let expected: Vec<String> = order.iter().map(key).collect();
     assert_eq!(harness.master.readable_keys(), expected);
 }
+
+/// A write that is under way already is one write, and those of a shard come in the library's order.
+#[test]
+fn each_unfinished_write_of_a_shard_is_there_once_and_in_its_order() {
+    let mut harness = Harness::with_segments(&[("a", MIB)]);
+    let mut order = HashOrder::<usize>::default();
+    let key = |number: usize| format!("k{number}");
+    let hash = |number: usize| hash_of(key(number).as_bytes());
+    for number in 0..40 {
+        harness.put_with(&key(number), 10, &in_group("g"));
+    }
+    let objects = &mut harness.master.objects;
+    for number in (0..40).rev().chain(0..40) {
+        objects.set_writing(&key(number), true);
+        order.insert(hash(number), number);
+    }
+    for number in (0..40).step_by(3) {
+        objects.set_writing(&key(number), false);
+        order.remove(hash(number), number);
+    }
+    let writing = objects.writing_in_shard(objects.shard_of("k0"));
+    let writing: Vec<&str> = writing.into_iter().map(|id| objects.key_of(id)).collect();
+    assert_eq!(writing, order.iter().map(key).collect::<Vec<String>>());
+}

@@ -77,7 +77,7 @@ fn open_under_a_pin(harness: &mut Harness, group: Option<&str>) {
 /// lease is over, an object that an upsert has opened too; one that takes most of them anyway asks only those that could go.
 #[test]
 fn a_round_asks_for_pins_of_what_cannot_go_if_it_picks_its_candidates() {
-    for (ratio, pins) in [(0.05, 0), (0.22, 0), (0.23, 1), (1.0, 1)] {
+    for (ratio, pins) in [(0.05, 0), (0.22, 0), (10.0 / 44.0, 1), (0.23, 1), (1.0, 1)] {
         let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
         open_under_a_pin(&mut harness, None);
         harness.put("plain", 10);
@@ -110,4 +110,16 @@ fn a_group_is_asked_for_the_pins_of_all_its_members() {
         assert_eq!(harness.keys(), Vec::<String>::new());
         assert_eq!(harness.master.view().soft_pinned_keys, 0, "{ratio}");
     }
+}
+
+#[test]
+fn what_is_leased_is_not_asked_for_its_pin() {
+    let mut harness = Harness::with_segments(&[("a", 4 * MIB)]);
+    open_under_a_pin(&mut harness, Some("g"));
+    harness.put_with("leased", 10, &in_group("g"));
+    harness.put("plain", 10);
+    harness.advance(Span::from_secs(5));
+    harness.get("leased").unwrap();
+    assert_eq!(round(&mut harness, 0.05), (1, false), "the plain one goes");
+    assert_eq!(harness.master.view().soft_pinned_keys, 1);
 }

@@ -3,7 +3,7 @@
 use super::harness::*;
 use super::pins::pinned;
 use moonquake_clock::{Span, Thread};
-use moonquake_protocol::{Request, Response};
+use moonquake_protocol::{Request, Response, Segment};
 
 fn matching(harness: &mut Harness, regex: &str) -> Vec<String> {
     let regex = regex.to_owned();
@@ -62,6 +62,26 @@ fn every_object_counts_and_a_pin_until_somebody_finds_it_over() {
 }
 
 #[test]
+fn segments_of_one_name_have_one_gauge() {
+    let mut harness = Harness::with_segments(&[("a", MIB), ("b", MIB)]);
+    let other = Segment {
+        name: "a".to_owned(),
+        ..segment("c", MIB)
+    };
+    let mounted = answer!(
+        &mut harness,
+        MountSegment {
+            segment: other,
+            client_id: client(0)
+        }
+    );
+    assert_eq!(mounted, Ok(()));
+    harness.put_with("two", 10, &replicas(2));
+    let gauges = harness.master.view().gauges;
+    assert_eq!((gauges["a"], gauges["b"]), ([10, 2 * MIB], [10, MIB]));
+}
+
+#[test]
 fn a_client_counts_when_it_has_remounted_until_it_expires() {
     let mut harness = Harness::with_segments(&[("a", MIB)]);
     let active = |harness: &Harness| harness.master.view().active_clients;
@@ -84,7 +104,7 @@ fn a_client_counts_when_it_has_remounted_until_it_expires() {
 #[test]
 fn a_mount_is_told_with_what_its_whole_name_has() {
     let mut harness = Harness::with_segments(&[("a", MIB)]);
-    let second = moonquake_protocol::Segment {
+    let second = Segment {
         name: "a".to_owned(),
         ..segment("b", 2 * MIB)
     };
