@@ -97,7 +97,7 @@ impl<'a> Peer<'a> {
             seat,
             name: address.to_string(),
             input: Input::new(),
-            near: Near::default(),
+            near: Near::new(&seat.stream),
             output: Vec::new(),
             spare: NO_ANSWER,
         }
