@@ -205,7 +205,8 @@ pub fn render(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> String {
         crate::kept::RENEW,
     );
     quirks.for_each(|edge| line(&mut text, edge, plans));
-    text += "\n## As they are\n\nThe strict master and client do the same, so these are no quirks.\n\n\
+    text += "\n## As they are\n\nThese have no quirk of their own. Where the cell is empty `strict` was not asked; where an edge rests on an in-place upsert (31 to 33, 63),\n\
+             `strict` differs by `upsert-drops-old-value`.\n\n\
              | Edge | What happens | Why it is no quirk | Shown by | Strict | Upstream |\n|---|---|---|---|---|---|\n";
     plain.for_each(|edge| line(&mut text, edge, plans));
     text += "\n## Neither\n\n| Edge | What happens | Why |\n|---|---|---|\n";
