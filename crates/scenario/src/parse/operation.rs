@@ -62,9 +62,7 @@ pub(super) fn read(reader: &Reader<'_, '_>, problems: &mut Problems) -> Option<D
         ranges: get("ranges").map_or_else(Vec::new, |value| byte_ranges(value, problems)),
         payload: get("payload").and_then(|value| reader.payload(value, problems)),
         use_step: use_step(reader, verb, get("use"), problems),
-        count: get("count")
-            .and_then(|value| whole(value, example("count"), problems))
-            .and_then(|count| i64::try_from(count).ok()),
+        count: get("count").and_then(|value| result_count(value, problems)),
         args: args(&own.args, reader, problems),
         who: who?,
     };
@@ -190,6 +188,21 @@ fn batch_keys(reader: &Reader<'_, '_>, value: Value<'_>, problems: &mut Problems
 }
 
 /// Ranges of an object: where each begins and how long it is.
+/// How many an operation is to answer: results are signed numbers of 64 bits.
+fn result_count(value: Value<'_>, problems: &mut Problems) -> Option<i64> {
+    let count = i64::try_from(whole(value, example("count"), problems)?).ok();
+    if count.is_none() {
+        problems.add(
+            ProblemKind::Value,
+            "no operation answers so many",
+            value.span(),
+            format!("at most {}", i64::MAX),
+            format!("write {}", example("count")),
+        );
+    }
+    count
+}
+
 fn byte_ranges(value: Value<'_>, problems: &mut Problems) -> Vec<ByteRange> {
     let found = texts(value, example("ranges"), problems);
     if found.is_empty() && value.get_ref().is_array() {

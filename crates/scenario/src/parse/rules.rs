@@ -16,7 +16,7 @@ pub(super) const MOST_SEGMENT_BYTES: u64 = 16 << 30;
 /// What one instant may lie ahead: a week, which is 604,800 pings of each node.
 const MOST_TIME: Span = Span::from_secs(7 * 24 * 3_600);
 /// One payload: it is made, moved and looked at byte by byte.
-const MOST_PAYLOAD_BYTES: u64 = 1 << 30;
+pub(super) const MOST_PAYLOAD_BYTES: u64 = 1 << 30;
 
 /// Checks a plan whose parts are all right by themselves.
 pub(super) fn check(plan: &Plan, fault: &Table<'_>, names: &Names<'_>, problems: &mut Problems) {
@@ -121,6 +121,7 @@ impl Rules<'_, '_> {
                 "scale segments and objects down together; the store behaves the same",
             );
         }
+        self.many_ranges(problems);
         for step in &self.plan.steps {
             let Some(action) = step.operation() else { continue };
             let moves = action.written_pattern().is_some() || !action.ranges.is_empty();
@@ -132,6 +133,23 @@ impl Rules<'_, '_> {
                     self.names.steps[step.index].table.value_span(payload_key(action)),
                     format!("at most {}", words::size(MOST_PAYLOAD_BYTES)),
                     "scale segments and objects down together; the store behaves the same",
+                );
+            }
+        }
+    }
+
+    /// A batch reads each of its ranges of each of its keys.
+    fn many_ranges(&self, problems: &mut Problems) {
+        for step in &self.plan.steps {
+            let Some(action) = step.operation() else { continue };
+            let reads = action.keys.len().saturating_mul(action.ranges.len());
+            if reads > MOST as usize {
+                problems.add(
+                    ProblemKind::Step,
+                    format!("{reads} reads: each range of each key"),
+                    self.names.steps[step.index].table.value_span("ranges"),
+                    format!("at most {MOST}"),
+                    "name fewer keys, or fewer ranges",
                 );
             }
         }

@@ -2,11 +2,12 @@
 
 use super::names::{Kind, Named, Names};
 use super::problems::{Problems, shown};
+use super::rules::MOST_PAYLOAD_BYTES;
 use super::segments::segments;
 use super::tree::{Table, Value, array, table, text};
 use super::values::{duration, is_name, size};
 use crate::error::ProblemKind;
-use crate::{Timeouts, World};
+use crate::{Timeouts, World, words};
 use moonquake_clock::Span;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
@@ -80,10 +81,26 @@ pub(super) fn read<'a>(world: &Table<'a>, names: &mut Names<'a>, problems: &mut 
         slice_bytes: piece(world, "slice", World::SLICE_BYTES, problems),
         local_buffer_bytes: world
             .get("local_buffer")
-            .and_then(|value| size(value, "`local_buffer = \"16MiB\"`", problems))
+            .and_then(|value| local_buffer(value, problems))
             .unwrap_or(World::LOCAL_BUFFER_BYTES),
         flags: flags(world, problems),
     }
+}
+
+/// Staging memory is real memory of this machine, for each client.
+fn local_buffer(value: Value<'_>, problems: &mut Problems) -> Option<u64> {
+    let bytes = size(value, "`local_buffer = \"16MiB\"`", problems)?;
+    if bytes > MOST_PAYLOAD_BYTES {
+        problems.add(
+            ProblemKind::Value,
+            format!("staging memory of {}", words::size(bytes)),
+            value.span(),
+            format!("at most {}", words::size(MOST_PAYLOAD_BYTES)),
+            "scale it and the objects down together; the store behaves the same",
+        );
+        return None;
+    }
+    Some(bytes)
 }
 
 fn clients<'a>(value: Value<'a>, names: &mut Names<'a>, problems: &mut Problems) -> Vec<String> {
