@@ -10,6 +10,7 @@ use moonquake_clock::Clocks;
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -87,14 +88,17 @@ impl BatchPut {
         BatchPut { memory, ..self }
     }
 
-    /// Where the value of an entry begins in the operation's buffer: a key that is named twice has the first value of both.
-    fn value_at(&self, index: usize) -> u64 {
+    /// Where the value of each entry begins in the operation's buffer: a key that is named twice has the first value of both.
+    fn value_places(&self) -> Vec<u64> {
         if self.memory != NearMemory::Staging {
-            return 0;
+            return vec![0; self.keys.len()];
         }
-        let key = &self.keys[index];
-        let first = self.keys.iter().position(|other| other == key).unwrap_or(index);
-        self.size_bytes.saturating_mul(first as u64)
+        let mut firsts = BTreeMap::new();
+        let first = |(index, key)| *firsts.entry(key).or_insert(index) as u64;
+        let firsts = self.keys.iter().enumerate().map(first);
+        firsts
+            .map(|first| self.size_bytes.saturating_mul(first))
+            .collect()
     }
 
     fn start(&self) -> Want {
@@ -143,7 +147,7 @@ impl BatchPut {
             self.fail_open(&Outcome::Error(ErrorCode::RpcFail));
             return self.done();
         }
-        let places: Vec<u64> = (0..self.keys.len()).map(|index| self.value_at(index)).collect();
+        let places = self.value_places();
         let mut moves = Vec::new();
         for (index, (entry, answer)) in self.entries.iter_mut().zip(answers).enumerate() {
             match answer {

@@ -10,6 +10,7 @@ use crate::{
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
 use moonquake_protocol::{BufferDescriptor, ErrorCode, GetReplicaListResponse, Request, Response};
+use std::collections::BTreeMap;
 
 /// A lease that is about to end is not asked for more often than this: upstream asks as fast as its master answers.
 const SOONEST_RENEWAL: Span = Span::from_ms(1);
@@ -91,11 +92,11 @@ impl RangedGet {
     /// on; a key that is named twice is asked for once.
     pub fn of_each(config: ClientConfig, keys: Vec<String>, ranges: &[ByteRange]) -> RangedGet {
         let (mut objects, mut parts): (Vec<Object>, Vec<Part>) = (Vec::new(), Vec::new());
+        let mut known: BTreeMap<String, usize> = BTreeMap::new();
         for key in keys {
-            let known = objects.iter().position(|object| object.key == key);
-            let object = known.unwrap_or_else(|| {
+            let object = *known.entry(key).or_insert_with_key(|key| {
                 objects.push(Object {
-                    key,
+                    key: key.clone(),
                     replica: None,
                     known: Vec::new(),
                 });

@@ -88,7 +88,13 @@ fn ranges(action: &Do) -> Vec<ByteRange> {
 
 impl<P: Ports> Stage<'_, P> {
     /// Makes the machine of a step, or says why it cannot begin.
-    pub(crate) fn prepare(&self, action: &Do, who: &str, repetition: u32) -> Result<Prepared, String> {
+    pub(crate) fn prepare(
+        &self,
+        action: &Do,
+        who: &str,
+        repetition: u32,
+        task: Option<QueuedTask>,
+    ) -> Result<Prepared, String> {
         let key = action
             .key
             .as_deref()
@@ -153,7 +159,7 @@ impl<P: Ports> Stage<'_, P> {
             }
             Verb::RunTasks => Prepared::plain(RunTasks::new(config), 0),
             Verb::PollTasks => Prepared::plain(RunTasks::poll(config), 0),
-            Verb::RunTask => Prepared::plain(RunTasks::one(config, self.next_task(who)), 0),
+            Verb::RunTask => Prepared::plain(RunTasks::one(config, task), 0),
             Verb::Close => Prepared::plain(self.close_machine(who), 0),
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));
@@ -163,16 +169,16 @@ impl<P: Ports> Stage<'_, P> {
         })
     }
 
-    /// The task that a worker of a client would take now: none if none waits, or if all workers are busy.
-    pub(crate) fn next_task(&self, who: &str) -> Option<QueuedTask> {
+    /// The task that a worker of a client takes now: none if none waits, or if all workers are busy.
+    pub(crate) fn take_task(&mut self, who: &str) -> Option<QueuedTask> {
         let works = |running: &&Running| {
             let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize));
             let verb = step.and_then(|step| step.operation()).map(|action| action.verb);
             running.actor == who && verb == Some(Verb::RunTask)
         };
         let is_free = self.running.values().filter(works).count() < TASK_WORKERS;
-        let waiting = self.actors.get(who)?.tasks.front();
-        waiting.filter(|_| is_free).cloned()
+        let actor = self.actors.get_mut(who).filter(|_| is_free)?;
+        actor.tasks.pop_front()
     }
 
     /// The attempts that a PutEnd or PutRevoke of this client means: its latest of each key.

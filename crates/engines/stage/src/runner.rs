@@ -313,14 +313,11 @@ impl<P: Ports> Stage<'_, P> {
             self.end_session(&who, action.use_step);
             return self.ended(&who, op, ended("ok", None)).map(|()| None);
         }
-        let prepared = self.prepare(action, &who, repetition);
-        if action.verb == Verb::RunTask
-            && self.next_task(&who).is_some()
-            && let Some(actor) = self.actors.get_mut(&who)
-        {
-            actor.tasks.pop_front();
-        }
-        match prepared {
+        let task = match action.verb {
+            Verb::RunTask => self.take_task(&who),
+            _ => None,
+        };
+        match self.prepare(action, &who, repetition, task) {
             Err(why) => self.ended(&who, op, ended("not run", Some(why))).map(|()| None),
             Ok(prepared) => {
                 let id = self.begin(

@@ -145,20 +145,19 @@ impl Style {
 
     /// A key with a number.
     pub(super) fn key(self, draw: &mut Draw, number: u64) -> String {
-        let plain = format!("k{number}");
-        match self.settle(draw) {
-            Style::Long => lengthened(draw, plain),
-            Style::Odd => filled(draw.pick::<&str>(&ODD_KEYS), number),
-            _ => plain,
-        }
+        self.name(draw, 'k', &ODD_KEYS, number)
     }
 
     /// A segment with a number.
     pub(super) fn segment(self, draw: &mut Draw, number: u64) -> String {
-        let plain = format!("n{number}");
+        self.name(draw, 'n', &ODD_SEGMENTS, number)
+    }
+
+    fn name(self, draw: &mut Draw, letter: char, odd: &[&str], number: u64) -> String {
+        let plain = format!("{letter}{number}");
         match self.settle(draw) {
             Style::Long => lengthened(draw, plain),
-            Style::Odd => filled(draw.pick::<&str>(&ODD_SEGMENTS), number),
+            Style::Odd => filled(draw.pick::<&str>(odd), number),
             _ => plain,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Generator;
 use super::family::Family;
+use super::stories::end;
 use super::writes::TENANT;
 use moonquake_protocol::{
     NoFSegment, OffloadTaskItem, ReplicaType, Request, Segment, StorageObjectMetadata, Uuid,
@@ -157,30 +158,9 @@ impl Generator {
             )
         });
         let client_id = if self.draw.chance(6) { self.usual() } else { owner };
-        let tenant_id = TENANT.to_owned();
         let fits = !self.draw.chance(6);
-        match (family, is_move == fits) {
-            (Family::CopyEnd | Family::MoveEnd, false) => Request::CopyEnd {
-                client_id,
-                key,
-                tenant_id,
-            },
-            (Family::CopyEnd | Family::MoveEnd, true) => Request::MoveEnd {
-                client_id,
-                key,
-                tenant_id,
-            },
-            (_, false) => Request::CopyRevoke {
-                client_id,
-                key,
-                tenant_id,
-            },
-            (_, true) => Request::MoveRevoke {
-                client_id,
-                key,
-                tenant_id,
-            },
-        }
+        let revokes = !matches!(family, Family::CopyEnd | Family::MoveEnd);
+        end(is_move == fits, revokes, client_id, &key)
     }
 
     fn dynamic_copy(&mut self) -> Request {

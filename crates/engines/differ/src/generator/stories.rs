@@ -228,7 +228,8 @@ fn begin(moving: bool, client_id: Uuid, key: &str, (source, target): (&str, &str
     }
 }
 
-fn end(moving: bool, revokes: bool, client_id: Uuid, key: &str) -> Request {
+/// The end of a copy or of a move, or its revoke.
+pub(super) fn end(moving: bool, revokes: bool, client_id: Uuid, key: &str) -> Request {
     let (key, tenant_id) = (key.to_owned(), TENANT.to_owned());
     match (moving, revokes) {
         (false, false) => Request::CopyEnd {
