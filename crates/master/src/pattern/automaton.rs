@@ -2,7 +2,8 @@
 
 use super::PatternError;
 use super::backtrack::{SHARED_STEPS, Search};
-use super::parse::{Counts, MAX_STATES, Part, parse};
+use super::count::fits;
+use super::parse::{Counts, Part, parse};
 use super::set::{ByteSet, is_word};
 use std::cell::Cell;
 
@@ -32,14 +33,10 @@ pub(super) enum Step {
     Match,
 }
 
-/// Most steps, those included that the library has not.
-const MAX_STEPS: usize = 4 * MAX_STATES;
-
 /// A pattern that is ready to search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pattern {
     steps: Vec<Step>,
-    states: usize,
     /// How many groups there are; only counted where something refers back.
     groups: usize,
     loops: usize,
@@ -85,43 +82,42 @@ impl Pattern {
     /// Reads a pattern.
     pub(crate) fn new(text: &str) -> Result<Pattern, PatternError> {
         let part = parse(text)?;
+        if !fits(&part) {
+            return Err(PatternError::Invalid);
+        }
         let mut pattern = Pattern {
             refers_back: refers_back(&part),
             shared_steps: Cell::new(SHARED_STEPS),
             ..Pattern::default()
         };
-        pattern.compile(&part)?;
-        pattern.push(Step::Match)?;
+        pattern.compile(&part);
+        pattern.push(Step::Match);
         Ok(pattern)
     }
 
-    fn push(&mut self, step: Step) -> Result<usize, PatternError> {
-        // The library has no jumps; they are bounded all the same, since nothing can be repeated very often.
-        self.states += usize::from(!matches!(step, Step::Jump(_)));
-        if self.states > MAX_STATES || self.steps.len() >= MAX_STEPS {
-            return Err(PatternError::Invalid);
-        }
+    /// Adds a step. There are never more than a few for each state of the library.
+    fn push(&mut self, step: Step) -> usize {
         self.steps.push(step);
-        Ok(self.steps.len() - 1)
+        self.steps.len() - 1
     }
 
-    fn compile(&mut self, part: &Part) -> Result<(), PatternError> {
+    fn compile(&mut self, part: &Part) {
         match part {
-            Part::One(set) => drop(self.push(Step::One(*set))?),
-            Part::Begin => drop(self.push(Step::Begin)?),
-            Part::End => drop(self.push(Step::End)?),
-            Part::Boundary(wanted) => drop(self.push(Step::Boundary(*wanted))?),
-            Part::Sequence(parts) => parts.iter().try_for_each(|part| self.compile(part))?,
+            Part::One(set) => self.steps.push(Step::One(*set)),
+            Part::Begin => self.steps.push(Step::Begin),
+            Part::End => self.steps.push(Step::End),
+            Part::Boundary(wanted) => self.steps.push(Step::Boundary(*wanted)),
+            Part::Sequence(parts) => parts.iter().for_each(|part| self.compile(part)),
             Part::Either(branches) => {
                 let mut exits = Vec::new();
                 for (index, branch) in branches.iter().enumerate() {
                     if index + 1 == branches.len() {
-                        self.compile(branch)?;
+                        self.compile(branch);
                         break;
                     }
-                    let split = self.push(Step::Split(0, 0))?;
-                    self.compile(branch)?;
-                    exits.push(self.push(Step::Jump(0))?);
+                    let split = self.push(Step::Split(0, 0));
+                    self.compile(branch);
+                    exits.push(self.push(Step::Jump(0)));
                     self.steps[split] = Step::Split(split + 1, self.steps.len());
                 }
                 let end = self.steps.len();
@@ -129,23 +125,23 @@ impl Pattern {
                     .into_iter()
                     .for_each(|exit| self.steps[exit] = Step::Jump(end));
             }
-            Part::Repeat(part, counts) => self.compile_repeat(part, *counts)?,
+            Part::Repeat(part, counts) => self.compile_repeat(part, *counts),
             Part::Group(part, group) if self.refers_back => {
                 self.groups = self.groups.max(*group + 1);
-                self.push(Step::Open(*group))?;
-                self.compile(part)?;
-                self.push(Step::Close(*group))?;
+                self.steps.push(Step::Open(*group));
+                self.compile(part);
+                self.steps.push(Step::Close(*group));
             }
-            Part::Group(part, _) => self.compile(part)?,
+            Part::Group(part, _) => self.compile(part),
             Part::Back(group) => {
                 // The group itself may be in a part that is repeated not at all.
                 self.groups = self.groups.max(*group + 1);
-                self.push(Step::Back(*group))?;
+                self.steps.push(Step::Back(*group));
             }
             Part::Ahead(part, wanted) => {
-                let ahead = self.push(Step::Match)?;
-                self.compile(part)?;
-                self.push(Step::Match)?;
+                let ahead = self.push(Step::Match);
+                self.compile(part);
+                self.steps.push(Step::Match);
                 let after = self.steps.len();
                 self.steps[ahead] = Step::Ahead {
                     wanted: *wanted,
@@ -153,15 +149,11 @@ impl Pattern {
                 };
             }
         }
-        Ok(())
     }
 
-    fn compile_repeat(&mut self, part: &Part, counts: Counts) -> Result<(), PatternError> {
+    fn compile_repeat(&mut self, part: &Part, counts: Counts) {
         for _ in 0..counts.least {
-            // A step for each repetition, so that repeating nothing is bounded too.
-            let next = self.steps.len() + 1;
-            self.push(Step::Jump(next))?;
-            self.compile(part)?;
+            self.compile(part);
         }
         let once_or_on = |once: usize, on: usize| {
             if counts.lazy {
@@ -171,26 +163,25 @@ impl Pattern {
             }
         };
         let Some(most) = counts.most else {
-            let split = self.push(Step::Split(0, 0))?;
+            let split = self.push(Step::Split(0, 0));
             if self.refers_back {
-                self.push(Step::Round(self.loops))?;
+                self.steps.push(Step::Round(self.loops));
                 self.loops += 1;
             }
-            self.compile(part)?;
-            self.push(Step::Jump(split))?;
+            self.compile(part);
+            self.steps.push(Step::Jump(split));
             self.steps[split] = once_or_on(split + 1, self.steps.len());
-            return Ok(());
+            return;
         };
         let mut splits = Vec::new();
         for _ in counts.least..most {
-            splits.push(self.push(Step::Split(0, 0))?);
-            self.compile(part)?;
+            splits.push(self.push(Step::Split(0, 0)));
+            self.compile(part);
         }
         let end = self.steps.len();
         splits
             .into_iter()
             .for_each(|split| self.steps[split] = once_or_on(split + 1, end));
-        Ok(())
     }
 
     /// Whether the pattern is found anywhere in the key.

@@ -7,6 +7,7 @@
 
 mod automaton;
 mod backtrack;
+mod count;
 mod parse;
 mod set;
 

@@ -3,7 +3,7 @@
 use super::PatternError;
 use super::set::{ByteSet, escaped_class, named_byte, named_class};
 
-/// Deepest nesting of groups.
+/// Deepest nesting of groups, and most quantifiers behind one part.
 const MAX_DEPTH: usize = 200;
 
 /// Largest number of repetitions, and of states, as in the library.
@@ -43,6 +43,8 @@ pub(crate) struct Counts {
     pub(crate) most: Option<usize>,
     /// Whether fewer rounds are tried first.
     pub(crate) lazy: bool,
+    /// Whether the numbers are written in braces, for which the library needs other states.
+    pub(crate) by_numbers: bool,
 }
 
 struct Parser<'a> {
@@ -150,7 +152,7 @@ impl Parser<'_> {
             b'.' => Ok(Part::One(ByteSet::of(|byte| byte != b'\n' && byte != b'\r'))),
             b'(' => {
                 if self.takes("?:") {
-                    return self.group();
+                    return Ok(Part::Sequence(vec![self.group()?]));
                 }
                 if self.peek() == Some(b'?') {
                     return Err(PatternError::Invalid);
@@ -216,9 +218,10 @@ impl Parser<'_> {
         Ok(value as u8)
     }
 
-    /// The quantifiers behind an atom; the library takes any number of them.
+    /// The quantifiers behind an atom.
     fn repeated(&mut self, mut part: Part) -> Result<Part, PatternError> {
-        loop {
+        for _ in 0..=MAX_DEPTH {
+            let by_numbers = self.peek() == Some(b'{');
             let (least, most) = match self.peek() {
                 Some(b'*') => (0, None),
                 Some(b'+') => (1, None),
@@ -232,8 +235,15 @@ impl Parser<'_> {
             // The last byte of the quantifier, and the mark of a lazy one.
             self.next += 1;
             let lazy = self.takes("?");
-            part = Part::Repeat(Box::new(part), Counts { least, most, lazy });
+            let counts = Counts {
+                least,
+                most,
+                lazy,
+                by_numbers,
+            };
+            part = Part::Repeat(Box::new(part), counts);
         }
+        Err(PatternError::Invalid)
     }
 
     /// The numbers of `{n}`, `{n,}` or `{n,m}`, up to the closing brace.

@@ -18,6 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_same_offload_at_random", offload::at_random),
     ("real_same_patterns", patterns::corpus),
     ("real_same_patterns_at_random", patterns::at_random),
+    ("real_same_patterns_to_the_last_state", patterns::bounds),
     ("real_same_random", strategies::random),
     ("real_same_free_ratio_first", strategies::free_ratio_first),
     ("real_same_ssd_free_ratio_first", strategies::ssd_free_ratio_first),

@@ -55,7 +55,26 @@ const CORPUS: &[&str] = &[
     "[a\\]", "(?:a|b", "(((((((((a)))))))))\\9", "((((((((((a))))))))))\\10", "^^a", "a$$", "(^a)", "(a$)", "[^a", "[a-a]", "[--a]", "[a--]", "[+--]", "[.]", "[*+?{}()|$]",
 ];
 
+/// How often may be what stands between these, at most: the library counts states, those included that it uses no more.
+#[rustfmt::skip]
+const BOUNDS: &[(&str, usize, &str)] = &[
+    ("a{", 99_993, "}"), ("a{", 99_993, "}?"), ("a{", 99_992, ",}"), ("a{", 33_329, "}{2}"), ("a{0,", 49_996, "}"), ("a{3,", 49_998, "}"),
+    ("(a){", 24_997, "}"), ("(?:a|b){", 14_283, "}"), ("(a|b|c){", 8_331, "}"), ("(?:(?=a)b){", 14_283, "}"),
+    ("(?:(?!a|bc)b){", 8_331, "}"), ("(?:a*){", 24_997, "}"), ("(?:a+?b?){", 14_283, "}"), ("(?:a{2}){", 16_664, "}"),
+    ("(?:a{1,}){", 16_664, "}"), ("(?:a{1,3}b{0}){", 9_089, "}"), ("[ab]\\d{", 99_990, "}^$"), ("(?:(?:a*)+){", 14_283, "}"),
+    ("(?:(?:a|b)*c){0,", 8_331, "}x|y"), ("()|(?:ab){", 24_996, "}"),
+];
+
 impl Twin {
+    /// Whether both masters take a pattern.
+    fn takes(&mut self, pattern: &str) -> bool {
+        let answer = self.call(&Request::GetReplicaListByRegex {
+            regex: pattern.to_owned(),
+            tenant_id: String::new(),
+        });
+        matches!(answer, Response::GetReplicaListByRegex(Ok(_)))
+    }
+
     fn find(&mut self, pattern: &str) -> bool {
         let found = self.call(&Request::GetReplicaListByRegex {
             regex: pattern.to_owned(),
@@ -78,6 +97,20 @@ pub(crate) fn corpus() {
     let mut twin = with_keys();
     let found = CORPUS.iter().filter(|pattern| twin.find(pattern)).count();
     assert!(found > 100 && found < CORPUS.len(), "{found} of {}", CORPUS.len());
+}
+
+/// Nothing empty is repeated, since the library's time goes with the square of a chain of nothing (minutes for 49,996). No
+/// key is looked at: it searches by recursion, and some of these would exhaust its stack.
+pub(crate) fn bounds() {
+    let mut twin = Twin::start([]);
+    for (before, most, after) in BOUNDS {
+        for (times, fits) in [(*most, true), (most + 1, false)] {
+            let pattern = format!("{before}{times}{after}");
+            assert_eq!(twin.takes(&pattern), fits, "{pattern}");
+        }
+    }
+    assert!(twin.takes(&"a".repeat(99_996)));
+    assert!(!twin.takes(&"a".repeat(99_997)));
 }
 
 /// A pattern of a few pieces, most of which fit together.
