@@ -333,21 +333,46 @@ fn what_is_deep_or_often_has_its_bounds() {
         ("a".to_owned() + &"*".repeat(200), true),
         ("a".to_owned() + &"*".repeat(201), false),
         ("(a)".repeat(300), true),
-        // What the GNU library (12) takes and refuses, tried to the state.
-        ("a".repeat(99_996), true),
-        ("a".repeat(99_997), false),
-        ("(?:){49996}".to_owned(), true),
-        ("(?:){49997}".to_owned(), false),
-        ("a{99993}".to_owned(), true),
-        ("a{99994}".to_owned(), false),
-        ("a{0,49996}".to_owned(), true),
-        ("a{0,49997}".to_owned(), false),
-        ("a{99992,}".to_owned(), true),
-        ("a{99993,}".to_owned(), false),
         ("a{50000}b{50000}".to_owned(), false),
     ] {
         assert_eq!(Pattern::new(&pattern).is_ok(), fits, "{:.20}", pattern);
     }
+}
+
+/// What stands between these may be so often and not once more, as the library has it, tried to the state.
+#[test]
+fn states_are_counted_as_the_library_counts_them() {
+    for (before, most, after) in [
+        ("a{", 99_993, "}"),
+        ("a{", 99_993, "}?"),
+        ("a{", 99_992, ",}"),
+        ("a{", 33_329, "}{2}"),
+        ("a{0,", 49_996, "}"),
+        ("a{3,", 49_998, "}"),
+        ("(?:){", 49_996, "}"),
+        ("(a){", 24_997, "}"),
+        ("(?:a|b){", 14_283, "}"),
+        ("(a|b|c){", 8_331, "}"),
+        ("(?:(?=a)b){", 14_283, "}"),
+        ("(?:(?!a|bc)b){", 8_331, "}"),
+        ("(?:a*){", 24_997, "}"),
+        ("(?:a+?b?){", 14_283, "}"),
+        ("(?:a{2}){", 16_664, "}"),
+        ("(?:a{1,}){", 16_664, "}"),
+        ("(?:a{1,3}b{0}){", 9_089, "}"),
+        ("[ab]\\d{", 99_990, "}^$"),
+        ("(?:(?:a*)+){", 14_283, "}"),
+        ("(?:(?:a|b)*c){0,", 8_331, "}x|y"),
+        ("()|(?:ab){", 24_996, "}"),
+        ("((a)\\2){", 12_498, "}"),
+    ] {
+        for (times, fits) in [(most, true), (most + 1, false)] {
+            let pattern = format!("{before}{times}{after}");
+            assert_eq!(Pattern::new(&pattern).is_ok(), fits, "{pattern}");
+        }
+    }
+    assert!(Pattern::new(&"a".repeat(99_996)).is_ok());
+    assert!(Pattern::new(&"a".repeat(99_997)).is_err());
 }
 
 #[test]
