@@ -1,5 +1,6 @@
 //! Tests that tables name, as `path of a source file:name of the function`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What is wrong with the name of a test, if anything: there must be a function of that name in that file, and it must be
@@ -49,6 +50,18 @@ pub fn tests_of(path: &str) -> Vec<String> {
         Some(rest.split_once('(')?.0.to_owned())
     });
     names.filter(|name| is_test(&source, name)).collect()
+}
+
+/// The names in the tables of tests of a file.
+///
+/// # Panics
+/// When the file cannot be read.
+pub fn rows_of(path: &str) -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let source = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let quoted = source.split('"').skip(1).step_by(2);
+    let names: BTreeSet<&str> = quoted.filter(|name| is_test(&source, name)).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]
