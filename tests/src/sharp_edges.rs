@@ -90,7 +90,10 @@ pub fn problems(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> Vec<String> {
                 said.is_some_and(|said| said != quirks)
             });
             if let Some(other) = other {
-                problems.push(format!("edges {} and {} say not the same of {test}", edge.id, other.id));
+                problems.push(format!(
+                    "edges {} and {} say not the same of {test}",
+                    edge.id, other.id
+                ));
             }
         }
     }

@@ -4,7 +4,9 @@ use super::harness::*;
 use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
 use moonquake_faults::{Quirk, Quirks};
-use moonquake_protocol::{DescriptorVariant, ErrorCode, ReplicaDescriptor, ReplicateConfig, Request, Response};
+use moonquake_protocol::{
+    DescriptorVariant, ErrorCode, ReplicaDescriptor, ReplicateConfig, Request, Response,
+};
 
 /// A master without quirks but one, with one segment; it hears its owners.
 fn heard(quirk: Option<Quirk>) -> Harness {
@@ -198,5 +200,9 @@ fn an_end_needs_the_bytes_of_what_it_publishes_alone() {
     assert_eq!(harness.upsert_end("k"), Err(ErrorCode::InvalidWrite));
     harness.master.write_landed(reopened[0].id);
     assert_eq!(harness.upsert_end("k"), Ok(()));
-    assert_eq!(harness.get("k").unwrap().len(), 1, "the disk is its owner's to end");
+    assert_eq!(
+        harness.get("k").unwrap().len(),
+        1,
+        "the disk is its owner's to end"
+    );
 }

@@ -62,19 +62,22 @@ fn swept(pair: &mut Pair) -> Clocks {
 /// Removing a leased key is refused until the lease of 10 s has passed, its last nanosecond included.
 fn lease() {
     let mut pair = Pair::with_segments(&[SEGMENT]);
-    triple([Err(ErrorCode::ObjectHasLease), Ok(()), Ok(())], |repetition, offset_ns| {
-        let key = format!("k{repetition}_{offset_ns}");
-        let base = pair.clocks();
-        pair.put(&key, MIB, &ReplicateConfig::default());
-        assert!(pair.get(&key).is_ok());
-        pair.at(base, after(10 * SECOND, offset_ns));
-        let removed = pair.remove(&key);
-        if removed.is_err() {
-            pair.at(base, 11 * SECOND);
-            assert_eq!(pair.remove(&key), Ok(()), "the key can be removed later");
-        }
-        removed
-    });
+    triple(
+        [Err(ErrorCode::ObjectHasLease), Ok(()), Ok(())],
+        |repetition, offset_ns| {
+            let key = format!("k{repetition}_{offset_ns}");
+            let base = pair.clocks();
+            pair.put(&key, MIB, &ReplicateConfig::default());
+            assert!(pair.get(&key).is_ok());
+            pair.at(base, after(10 * SECOND, offset_ns));
+            let removed = pair.remove(&key);
+            if removed.is_err() {
+                pair.at(base, 11 * SECOND);
+                assert_eq!(pair.remove(&key), Ok(()), "the key can be removed later");
+            }
+            removed
+        },
+    );
 }
 
 /// A second PutStart is refused up to and including 30 s after the first.
@@ -96,8 +99,7 @@ fn release() {
     triple([MIB, MIB, 0], |repetition, offset_ns| {
         let base = swept(&mut pair);
         assert_eq!(pair.allocated(), 0, "the last one is gone");
-        start(&mut pair, &format!("k{repetition}_{offset_ns}"), MIB)
-            .expect("a place for the object");
+        start(&mut pair, &format!("k{repetition}_{offset_ns}"), MIB).expect("a place for the object");
         pair.at(base, after(600 * SECOND, offset_ns));
         assert_eq!(pair.allocated(), MIB, "nothing is freed without a tick");
         pair.tick(Thread::Eviction);

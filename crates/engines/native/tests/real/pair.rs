@@ -67,7 +67,7 @@ impl Pair {
 
     /// Lets one background thread of both make a round.
     pub(crate) fn tick(&mut self, thread: Thread) {
-        if self.twin.tick(thread) {
+        if self.twin.round(thread) {
             self.beside.tick(self.twin.now, thread, &self.twin.ours);
         }
     }

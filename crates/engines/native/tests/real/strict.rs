@@ -136,7 +136,10 @@ fn wrong_rows() {
         let told = told(row, true).join("\n");
         assert!(told.contains(word), "{row:?}: {told}");
     }
-    assert_eq!(told(&[right], false), ["the test stands in a row and asks no pair"]);
+    assert_eq!(
+        told(&[right], false),
+        ["the test stands in a row and asks no pair"]
+    );
 }
 
 /// The strict masters beside one pair.
@@ -220,7 +223,9 @@ impl Beside {
             });
             let parts = differs.is_some();
             if let Some(how) = differs {
-                TRIAL.with_borrow_mut(|trial| trial.kinds[strict.kind].parted.get_or_insert(how).truncate(2_000));
+                TRIAL.with_borrow_mut(|trial| {
+                    trial.kinds[strict.kind].parted.get_or_insert(how).truncate(2_000)
+                });
             }
             !parts
         });
@@ -234,7 +239,9 @@ impl Strict {
         if let Some((client, keys)) = starts(request) {
             for (key, replicas) in keys.into_iter().zip(begun(&answer)) {
                 if let Some(replicas) = replicas {
-                    let ids = replicas.iter().filter(|replica| replica.memory_buffer().is_some());
+                    let ids = replicas
+                        .iter()
+                        .filter(|replica| replica.memory_buffer().is_some());
                     let ids = ids.map(|replica| replica.id).collect();
                     self.given.insert((client, key.to_owned()), ids);
                 }
@@ -267,7 +274,8 @@ fn starts(request: &Request) -> Option<(Uuid, Vec<&str>)> {
         Request::PutStart { client_id, key, .. } | Request::UpsertStart { client_id, key, .. } => {
             Some((*client_id, vec![key.as_str()]))
         }
-        Request::BatchPutStart { client_id, keys, .. } | Request::BatchUpsertStart { client_id, keys, .. } => {
+        Request::BatchPutStart { client_id, keys, .. }
+        | Request::BatchUpsertStart { client_id, keys, .. } => {
             Some((*client_id, keys.iter().map(String::as_str).collect()))
         }
         _ => None,

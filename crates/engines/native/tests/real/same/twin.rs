@@ -113,8 +113,12 @@ impl Twin {
     }
 
     /// One round of a thread on both sides. One that waits for its deadline may find that it has not come; then neither does.
-    /// Whether they did it.
-    pub(crate) fn tick(&mut self, thread: Thread) -> bool {
+    pub(crate) fn tick(&mut self, thread: Thread) {
+        self.round(thread);
+    }
+
+    /// [`Twin::tick`]; whether they did a round.
+    pub(crate) fn round(&mut self, thread: Thread) -> bool {
         let tick = self
             .real
             .master
