@@ -107,7 +107,7 @@ pub fn problems(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> Vec<String> {
 pub fn orphans(edges: &[Edge]) -> Vec<String> {
     let named: BTreeSet<&str> = edges.iter().flat_map(real_tests).collect();
     let files = TOLD.iter().map(|file| format!("{REAL}{file}"));
-    let tests = files.flat_map(|file| named::rows_of(&file));
+    let tests = files.flat_map(|file| named::rows_of(&file, "real_"));
     tests
         .filter(|test| !named.contains(&**test) && !NO_EDGE.contains(&&**test))
         .map(|test| format!("{test} stands in no row"))
