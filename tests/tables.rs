@@ -48,7 +48,8 @@ fn upstream_cases_are_told() {
 #[test]
 fn sharp_edges_are_told() {
     let (edges, plans) = (sharp_edges::edges(), plans());
-    let problems = sharp_edges::problems(&edges, &plans);
+    let mut problems = sharp_edges::problems(&edges, &plans);
+    problems.extend(sharp_edges::orphans(&edges));
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     let table = sharp_edges::render(&edges, &plans);
     kept::compare("scenarios/SHARP-EDGES.md", &table).unwrap_or_else(|why| panic!("{why}"));

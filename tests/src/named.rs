@@ -1,5 +1,6 @@
 //! Tests that tables name, as `path of a source file:name of the function`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What is wrong with the name of a test, if anything: there must be a function of that name in that file, and it must be
@@ -51,6 +52,20 @@ pub fn tests_of(path: &str) -> Vec<String> {
     names.filter(|name| is_test(&source, name)).collect()
 }
 
+/// The names with a beginning in the tables of tests of a file. Without it other pairs that begin with a text would count.
+///
+/// # Panics
+/// When the file cannot be read.
+pub fn rows_of(path: &str, beginning: &str) -> Vec<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let source = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let quoted = source.split('"').skip(1).step_by(2);
+    let names: BTreeSet<&str> = quoted
+        .filter(|name| name.starts_with(beginning) && is_test(&source, name))
+        .collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +106,11 @@ fn plain_too() {}
         assert!(told("no/such/file.rs:name").contains("no/such/file.rs"));
         assert!(told("tests/src/named.rs:is_test").contains("has no test is_test"));
         assert_eq!(problem("tests/src/named.rs:a_bad_name_is_told"), None);
+        let real = rows_of("crates/engines/native/tests/real/boundaries.rs", "real_");
+        assert!(
+            real.len() > 6 && real.contains(&"real_boundary_lease".to_owned()),
+            "{real:?}"
+        );
         assert!(tests_of("tests/src/named.rs").contains(&"a_bad_name_is_told".to_owned()));
     }
 }

@@ -7,14 +7,29 @@ use crate::{fixtures, named};
 use moonquake_faults::{Profile, Quirk, Quirks};
 use moonquake_scenario::{EngineKind, Plan, RunOptions, Verdict};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// How many edges there are.
 const EDGES: usize = 85;
 
-/// Tests in this folder ask the unmodified master; the ones that compare two masters lie below it as well.
+/// Tests in this folder ask the unmodified master and the Rust one.
 const REAL: &str = "crates/engines/native/tests/real/";
+
+/// Where the tests of edges and of boundaries lie; each stands in a row.
+const TOLD: &[&str] = &[
+    "boundaries.rs",
+    "edges/copies.rs",
+    "edges/disks.rs",
+    "edges/memory.rs",
+    "edges/probes.rs",
+    "edges/segments.rs",
+    "edges/tasks.rs",
+    "edges/writes.rs",
+];
+
+/// Tests there that are about no edge: how an address is cut surprises nobody.
+const NO_EDGE: &[&str] = &["real_edge_hosts_lose_their_ports"];
 
 /// One row of `fixtures/sharp-edges.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,9 +48,13 @@ pub struct Edge {
     /// The tests that show it.
     #[serde(default)]
     pub tests: Vec<String>,
+    /// For each test that asks the unmodified master the quirks by which a strict master parts from it there; none if it
+    /// gives the same answers. The tests hold this to what they see.
+    #[serde(default)]
+    pub strict: BTreeMap<String, Vec<String>>,
     /// Why nothing shows it.
     pub reason: Option<String>,
-    /// Why it is no quirk: why a strict master or client does the same.
+    /// Why it is no quirk: why a strict master or client does the same, or what else it parts by.
     pub why: Option<String>,
     /// What is shown otherwise, or not.
     pub note: Option<String>,
@@ -65,8 +84,54 @@ pub fn problems(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> Vec<String> {
     for edge in edges {
         let told: Vec<String> = faults_of(edge, plans);
         problems.extend(told.into_iter().map(|what| format!("edge {}: {what}", edge.id)));
+        for (test, quirks) in &edge.strict {
+            let other = edges.iter().find(|other| {
+                let said = other.strict.get(test);
+                said.is_some_and(|said| said != quirks)
+            });
+            if let Some(other) = other {
+                problems.push(format!(
+                    "edges {} and {} say not the same of {test}",
+                    edge.id, other.id
+                ));
+            }
+        }
     }
     problems
+}
+
+/// The tests of edges and boundaries that no row names.
+///
+/// # Panics
+/// When one of their files cannot be read.
+pub fn orphans(edges: &[Edge]) -> Vec<String> {
+    let named: BTreeSet<&str> = edges.iter().flat_map(real_tests).collect();
+    let files = TOLD.iter().map(|file| format!("{REAL}{file}"));
+    let tests = files.flat_map(|file| named::rows_of(&file, "real_"));
+    tests
+        .filter(|test| !named.contains(&**test) && !NO_EDGE.contains(&&**test))
+        .map(|test| format!("{test} stands in no row"))
+        .collect()
+}
+
+/// The names of the row's tests that ask the unmodified master.
+fn real_tests(edge: &Edge) -> impl Iterator<Item = &str> {
+    let real = edge.tests.iter().filter(|test| test.starts_with(REAL));
+    real.filter_map(|test| Some(test.rsplit_once(':')?.1))
+}
+
+/// What is wrong with what the row says of a strict master.
+fn unasked(edge: &Edge) -> Vec<String> {
+    let real: BTreeSet<&str> = real_tests(edge).collect();
+    let asked: BTreeSet<&str> = edge.strict.keys().map(String::as_str).collect();
+    let apart = real.symmetric_difference(&asked);
+    let mut faults: Vec<String> = apart
+        .map(|test| format!("{test} must stand under both `tests` and `strict`"))
+        .collect();
+    let names = edge.strict.values().flatten();
+    let unknown = names.filter(|name| Quirk::from_name(name).is_none());
+    faults.extend(unknown.map(|name| format!("{name} is no quirk")));
+    faults
 }
 
 fn faults_of(edge: &Edge, plans: &BTreeMap<String, Plan>) -> Vec<String> {
@@ -87,6 +152,7 @@ fn faults_of(edge: &Edge, plans: &BTreeMap<String, Plan>) -> Vec<String> {
         faults.push("nothing shows it on the unmodified master".to_owned());
     }
     faults.extend(edge.tests.iter().filter_map(|test| named::problem(test)));
+    faults.extend(unasked(edge));
     let mut known = Vec::new();
     for name in &edge.scenarios {
         match plans.get(name) {
@@ -164,12 +230,11 @@ fn line(text: &mut String, edge: &Edge, plans: &BTreeMap<String, Plan>) {
     }
     let tests = edge.tests.iter().map(|test| {
         let (path, name) = test.rsplit_once(':').unwrap_or((test, ""));
-        let on = if path.starts_with(REAL) {
-            "both masters"
-        } else {
-            "the Rust master"
+        let (strict, on) = match edge.strict.get(name) {
+            Some(quirks) => (parting(quirks), "both masters"),
+            None => ("not asked".to_owned(), "the Rust side alone"),
         };
-        format!("test [{name}](../{path}) | | on {on} |")
+        format!("test [{name}](../{path}) | {strict} | on {on} |")
     });
     rows.extend(tests);
     let third = edge.why.clone().unwrap_or_else(|| quirks.join(", "));
@@ -179,6 +244,15 @@ fn line(text: &mut String, edge: &Edge, plans: &BTreeMap<String, Plan>) {
             _ => "| | | |".to_owned(),
         };
         let _ = writeln!(text, "{head} {row}");
+    }
+}
+
+/// How a strict master answers a test.
+fn parting(quirks: &[String]) -> String {
+    let names: Vec<String> = quirks.iter().map(|name| format!("`{name}`")).collect();
+    match &*names {
+        [] => "same answers".to_owned(),
+        names => format!("differs by {}", names.join(", ")),
     }
 }
 
@@ -195,6 +269,10 @@ pub fn render(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> String {
          are shown as they are on the Rust master and on the unmodified one, {} are neither, with the reason. Made of\n\
          `fixtures/sharp-edges.toml` and of the claims in the scenario files, which tests hold to their word; renew with\n\
          `{}`.\n\n\
+         A test on both masters asks strict ones too. *Same answers*: a master with every quirk off gives the same answers and is\n\
+         seen in the same state after each step. *Differs by* quirks: it does so with those on and parts with any of them\n\
+         off. Ids of replicas are not compared, for a strict master tells attempts apart by them. A test on the Rust side alone asks no\n\
+         strict master; it stands beside a scenario or a test that does.\n\n\
          ## Quirks\n\n\
          Each holds on a strict master and is violated under *upstream*, on the model and on the unmodified master; the\n\
          quirk alone is enough to violate one of its scenarios.\n\n\
@@ -205,8 +283,8 @@ pub fn render(edges: &[Edge], plans: &BTreeMap<String, Plan>) -> String {
         crate::kept::RENEW,
     );
     quirks.for_each(|edge| line(&mut text, edge, plans));
-    text += "\n## As they are\n\nThese have no quirk of their own. Where the cell is empty `strict` was not asked; where an edge rests on an in-place upsert (31 to 33, 63),\n\
-             `strict` differs by `upsert-drops-old-value`.\n\n\
+    text += "\n## As they are\n\n\
+             These have no quirk of their own.\n\n\
              | Edge | What happens | Why it is no quirk | Shown by | Strict | Upstream |\n|---|---|---|---|---|---|\n";
     plain.for_each(|edge| line(&mut text, edge, plans));
     text += "\n## Neither\n\n| Edge | What happens | Why |\n|---|---|---|\n";
@@ -229,6 +307,7 @@ mod tests {
             quirks: owned(quirks),
             scenarios: owned(scenarios),
             tests: owned(tests),
+            strict: BTreeMap::new(),
             reason: reason.map(str::to_owned),
             why: (quirks.is_empty() && reason.is_none()).then(String::new),
             note: None,
@@ -283,6 +362,18 @@ mod tests {
         assert!(faults_of(&mute, &plans)[0].contains("says why it is none"));
         let nameless = edge(&[], &["misuse/unmount-by-a-stranger"], &[], None);
         assert!(faults_of(&nameless, &plans)[0].contains("names no quirk"));
+        let real = "crates/engines/native/tests/real/boundaries.rs:real_boundary_lease";
+        let mut asked = edge(&[], &["misuse/put-end-twice"], &[real], None);
+        assert!(faults_of(&asked, &plans)[0].contains("real_boundary_lease must stand under both"));
+        let said = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        asked.strict = BTreeMap::from([("real_boundary_lease".to_owned(), said(&["no-quirk"]))]);
+        assert_eq!(faults_of(&asked, &plans), ["no-quirk is no quirk"]);
+        asked.strict = BTreeMap::from([("real_boundary_lease".to_owned(), said(&["stale-put-end"]))]);
+        assert_eq!(faults_of(&asked, &plans), [""; 0]);
+        let mut other = asked.clone();
+        other.strict.values_mut().for_each(Vec::clear);
+        let told = problems(&[asked, other], &plans).join("\n");
+        assert!(told.contains("say not the same of real_boundary_lease"), "{told}");
         let good = edge(
             &["unmount-by-anyone"],
             &["misuse/unmount-by-a-stranger"],

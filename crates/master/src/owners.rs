@@ -6,6 +6,7 @@ use crate::Master;
 use crate::objects::{Id, Replica};
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
+use moonquake_protocol::ReplicaType;
 
 impl Master {
     /// From now on the owners of all segments report with [`Master::write_landed`]. Without that, as over a network, no
@@ -26,12 +27,15 @@ impl Master {
     }
 
     /// Whether a PutEnd of this object would publish bytes that never landed. What counts is the attempt that the writer
-    /// means: a stale one speaks for its own bytes.
-    pub(crate) fn lacks_bytes(&self, id: Id, fence: Option<u64>) -> bool {
+    /// means: a stale one speaks for its own bytes. Replicas of another kind than `meant` stay unfinished, so theirs do not count.
+    pub(crate) fn lacks_bytes(&self, id: Id, meant: ReplicaType, fence: Option<u64>) -> bool {
         let Some(object) = self.objects.at(id).filter(|_| self.hears_owners) else {
             return false;
         };
-        let unwritten = |replica: &Replica| replica.is_processing() && !self.landed.contains(&replica.id);
+        let unwritten = |replica: &Replica| {
+            let published = replica.is_processing() && replica.is_meant_by(meant);
+            published && !self.landed.contains(&replica.id)
+        };
         let lacks = match fence.filter(|fence| *fence != object.attempt) {
             Some(stale) => !self.landed.contains(&stale),
             None => object.replicas.iter().any(unwritten),

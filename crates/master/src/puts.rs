@@ -130,7 +130,7 @@ impl Master {
                 Err(ErrorCode::InvalidWrite)
             };
         }
-        if meant && self.lacks_bytes(id, fence) {
+        if meant && self.lacks_bytes(id, replica_type, fence) {
             return Err(ErrorCode::InvalidWrite);
         }
         let object = self.objects.at_mut(id).ok_or(ErrorCode::ObjectNotFound)?;

@@ -191,6 +191,9 @@ impl Master {
             if renumber {
                 // Upstream keeps the ids. To match End by attempt, an attempt must have its own.
                 last_replica += 1;
+                if let Some(disk) = self.disks.remove(&replica.id) {
+                    self.disks.insert(last_replica, disk);
+                }
                 replica.id = last_replica;
             }
         }

@@ -1,7 +1,9 @@
 //! Reports of offloaded objects at a master without offload.
 
 use super::harness::*;
+use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
+use moonquake_faults::{Quirk, Quirks};
 use moonquake_protocol::{
     DescriptorVariant, ErrorCode, OffloadTaskItem, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request,
     Response, StorageObjectMetadata, Uuid,
@@ -186,4 +188,23 @@ fn a_report_on_an_object_that_is_out_of_reach_makes_a_new_one() {
     report(&mut harness, client(0), "k", 100).unwrap();
     assert_eq!(on_disk(&harness.get("k").unwrap()), [(2, 100)]);
     assert_eq!(harness.master.readable_keys(), ["k"]);
+}
+
+/// Where an attempt has ids of its own the disk is known by the new one.
+#[test]
+fn an_upsert_in_place_keeps_the_disk_of_a_replica() {
+    for (quirks, id) in [(Quirks::all(), 2), (Quirks::only(Quirk::UpsertDropsOldValue), 4)] {
+        let config = MasterConfig {
+            quirks,
+            ..MasterConfig::default()
+        };
+        let mut harness = Harness::configured(config, &[("a", 4 * MIB)]);
+        harness.put("k", MIB);
+        let (segments, client_id) = (vec![], client(9));
+        answer!(harness, ReMountSegment { segments, client_id }).unwrap();
+        report(&mut harness, client_id, "k", 100).unwrap();
+        let config = ReplicateConfig::default();
+        let reopened = harness.upsert_start("k", MIB, &config).unwrap();
+        assert_eq!(on_disk(&reopened), [(id, 100)]);
+    }
 }

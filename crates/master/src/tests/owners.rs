@@ -4,7 +4,9 @@ use super::harness::*;
 use crate::MasterConfig;
 use moonquake_clock::{Span, Thread};
 use moonquake_faults::{Quirk, Quirks};
-use moonquake_protocol::{DescriptorVariant, ErrorCode, ReplicaDescriptor};
+use moonquake_protocol::{
+    DescriptorVariant, ErrorCode, ReplicaDescriptor, ReplicateConfig, Request, Response,
+};
 
 /// A master without quirks but one, with one segment; it hears its owners.
 fn heard(quirk: Option<Quirk>) -> Harness {
@@ -179,4 +181,28 @@ fn a_segment_that_is_closed_lets_its_old_readers_in_until_it_opens() {
     assert!(reaches(&harness, &old[0]), "the lease is not over");
     harness.advance(Span::from_secs(600));
     assert!(!reaches(&harness, &old[0]));
+}
+
+/// What the owner of a disk has not finished is not the writer's to have written.
+#[test]
+fn an_end_needs_the_bytes_of_what_it_publishes_alone() {
+    let mut harness = heard(Some(Quirk::UpsertDropsOldValue));
+    let written = harness.put_start("k", MIB).unwrap();
+    harness.master.write_landed(written[0].id);
+    harness.put_end("k").unwrap();
+    let (segments, client_id) = (vec![], client(9));
+    answer!(harness, ReMountSegment { segments, client_id }).unwrap();
+    super::disks::report(&mut harness, client(9), "k", 100).unwrap();
+    let reopened = harness
+        .upsert_start("k", MIB, &ReplicateConfig::default())
+        .unwrap();
+    assert_eq!(reopened.len(), 2, "in memory and on the disk");
+    assert_eq!(harness.upsert_end("k"), Err(ErrorCode::InvalidWrite));
+    harness.master.write_landed(reopened[0].id);
+    assert_eq!(harness.upsert_end("k"), Ok(()));
+    assert_eq!(
+        harness.get("k").unwrap().len(),
+        1,
+        "the disk is its owner's to end"
+    );
 }

@@ -1,12 +1,14 @@
-//! Deadlines of the store at one nanosecond before, exactly at and one after, by the unmodified master.
+//! Deadlines of the store at one nanosecond before, exactly at and one after, by the unmodified master and the Rust one.
 //!
 //! The expected values come from the description of the store, not from a run. `MOONQUAKE_REPEAT` says how often each is measured
 //! (once by default).
 
 use crate::Test;
-use crate::rig::{MIB, Rig};
+use crate::pair::{Answer, Pair, WRITER, ask, owner};
+use crate::rig::MIB;
+use crate::same::twin::segment;
 use moonquake_clock::{Clocks, Thread};
-use moonquake_protocol::{Request, Uuid};
+use moonquake_protocol::{ErrorCode, ReplicateConfig};
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_lease", lease),
@@ -19,6 +21,8 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 const SECOND: u64 = 1_000_000_000;
+/// Bytes of each segment.
+const SEGMENT: u64 = 64 * MIB;
 
 fn repetitions() -> usize {
     std::env::var("MOONQUAKE_REPEAT")
@@ -44,117 +48,129 @@ fn after(deadline_ns: u64, offset_ns: i64) -> u64 {
         .expect("a later instant")
 }
 
+fn start(pair: &mut Pair, key: &str, size: u64) -> Answer {
+    pair.start(key, size, &ReplicateConfig::default()).map(|_| ())
+}
+
+/// Lets a sweep happen and returns its instant, from which the next one counts.
+fn swept(pair: &mut Pair) -> Clocks {
+    pair.at(pair.clocks(), 700 * SECOND);
+    pair.tick(Thread::Eviction);
+    pair.clocks()
+}
+
 /// Removing a leased key is refused until the lease of 10 s has passed, its last nanosecond included.
 fn lease() {
-    let mut rig = Rig::with_segments(1);
-    triple([-706, 0, 0], |repetition, offset_ns| {
-        let key = format!("k{repetition}_{offset_ns}");
-        let base = rig.master.clocks();
-        rig.put(&key, MIB);
-        assert_eq!(rig.get(&key), 0);
-        rig.at(base, after(10 * SECOND, offset_ns));
-        let code = rig.remove(&key);
-        if code != 0 {
-            rig.at(base, 11 * SECOND);
-            assert_eq!(rig.remove(&key), 0, "the key can be removed later");
-        }
-        code
-    });
+    let mut pair = Pair::with_segments(&[SEGMENT]);
+    triple(
+        [Err(ErrorCode::ObjectHasLease), Ok(()), Ok(())],
+        |repetition, offset_ns| {
+            let key = format!("k{repetition}_{offset_ns}");
+            let base = pair.clocks();
+            pair.put(&key, MIB, &ReplicateConfig::default());
+            assert!(pair.get(&key).is_ok());
+            pair.at(base, after(10 * SECOND, offset_ns));
+            let removed = pair.remove(&key);
+            if removed.is_err() {
+                pair.at(base, 11 * SECOND);
+                assert_eq!(pair.remove(&key), Ok(()), "the key can be removed later");
+            }
+            removed
+        },
+    );
 }
 
 /// A second PutStart is refused up to and including 30 s after the first.
 fn discard() {
-    let mut rig = Rig::with_segments(1);
-    triple([-705, -705, 0], |repetition, offset_ns| {
+    let mut pair = Pair::with_segments(&[SEGMENT]);
+    let refused = Err(ErrorCode::ObjectAlreadyExists);
+    triple([refused, refused, Ok(())], |repetition, offset_ns| {
         let key = format!("k{repetition}_{offset_ns}");
-        let base = rig.master.clocks();
-        rig.put_start(&key, 1_000).expect("a place for the object");
-        rig.at(base, after(30 * SECOND, offset_ns));
-        rig.put_start(&key, 1_000).err().unwrap_or(0)
+        let base = pair.clocks();
+        start(&mut pair, &key, 1_000).expect("a place for the object");
+        pair.at(base, after(30 * SECOND, offset_ns));
+        start(&mut pair, &key, 1_000)
     });
 }
 
 /// An unfinished put is given up more than 600 s after its PutStart, by the sweep that falls due then.
 fn release() {
-    let mut rig = Rig::with_segments(1);
+    let mut pair = Pair::with_segments(&[SEGMENT]);
     triple([MIB, MIB, 0], |repetition, offset_ns| {
-        let base = rig.swept();
-        assert_eq!(rig.allocated(), 0, "the last one is gone");
-        rig.put_start(&format!("k{repetition}_{offset_ns}"), MIB)
-            .expect("a place for the object");
-        rig.at(base, after(600 * SECOND, offset_ns));
-        assert_eq!(rig.allocated(), MIB, "nothing is freed without a tick");
-        rig.tick(Thread::Eviction);
-        rig.allocated()
+        let base = swept(&mut pair);
+        assert_eq!(pair.allocated(), 0, "the last one is gone");
+        start(&mut pair, &format!("k{repetition}_{offset_ns}"), MIB).expect("a place for the object");
+        pair.at(base, after(600 * SECOND, offset_ns));
+        assert_eq!(pair.allocated(), MIB, "nothing is freed without a tick");
+        pair.tick(Thread::Eviction);
+        pair.allocated()
     });
 }
 
 /// Preempted memory is free exactly 600 s after the PutStart that got it, if a sweep runs then.
 fn quarantine() {
-    let mut rig = Rig::with_segments(1);
+    let mut pair = Pair::with_segments(&[SEGMENT]);
     // The second put stays; its predecessor's memory is what is waited for.
     triple([2 * MIB, MIB, MIB], |repetition, offset_ns| {
-        rig.swept();
-        let base = rig.swept();
-        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        swept(&mut pair);
+        let base = swept(&mut pair);
+        assert_eq!(pair.allocated(), 0, "the last one is gone");
         let key = format!("k{repetition}_{offset_ns}");
         // One second after the sweep, so that the next sweep is due when the quarantine ends.
-        rig.at(base, SECOND);
-        rig.put_start(&key, MIB).expect("a place for the object");
-        rig.at(base, 32 * SECOND);
-        rig.put_start(&key, MIB)
-            .expect("a place for the second writer's object");
-        assert_eq!(rig.put_end(&key), 0);
-        rig.at(base, after(601 * SECOND, offset_ns));
-        rig.tick(Thread::Eviction);
-        let allocated = rig.allocated();
-        assert_eq!(rig.remove(&key), 0, "never read, so no lease");
+        pair.at(base, SECOND);
+        start(&mut pair, &key, MIB).expect("a place for the object");
+        pair.at(base, 32 * SECOND);
+        start(&mut pair, &key, MIB).expect("a place for the second writer's object");
+        assert_eq!(pair.end(WRITER, &key), Ok(()));
+        pair.at(base, after(601 * SECOND, offset_ns));
+        pair.tick(Thread::Eviction);
+        let allocated = pair.allocated();
+        assert_eq!(pair.remove(&key), Ok(()), "never read, so no lease");
         allocated
     });
 }
 
 /// The idle sweep runs more than 600 s after the last one, however long ago the quarantine has ended.
 fn sweep() {
-    let mut rig = Rig::with_segments(1);
+    let mut pair = Pair::with_segments(&[SEGMENT]);
     triple([2 * MIB, 2 * MIB, MIB], |repetition, offset_ns| {
-        rig.swept();
-        let before = rig.swept();
-        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        swept(&mut pair);
+        let before = swept(&mut pair);
+        assert_eq!(pair.allocated(), 0, "the last one is gone");
         let key = format!("k{repetition}_{offset_ns}");
-        rig.at(before, 500 * SECOND);
-        rig.put_start(&key, MIB).expect("a place for the object");
-        rig.at(before, 540 * SECOND);
-        rig.put_start(&key, MIB)
-            .expect("a place for the second writer's object");
-        assert_eq!(rig.put_end(&key), 0);
-        rig.at(before, 601 * SECOND);
-        rig.tick(Thread::Eviction);
+        pair.at(before, 500 * SECOND);
+        start(&mut pair, &key, MIB).expect("a place for the object");
+        pair.at(before, 540 * SECOND);
+        start(&mut pair, &key, MIB).expect("a place for the second writer's object");
+        assert_eq!(pair.end(WRITER, &key), Ok(()));
+        pair.at(before, 601 * SECOND);
+        pair.tick(Thread::Eviction);
         // The quarantine ends 499 s after this sweep, which leaves it alone.
-        let base = rig.master.clocks();
-        rig.at(base, after(600 * SECOND, offset_ns));
-        rig.tick(Thread::Eviction);
-        let allocated = rig.allocated();
-        assert_eq!(rig.remove(&key), 0, "never read, so no lease");
+        let base = pair.clocks();
+        pair.at(base, after(600 * SECOND, offset_ns));
+        pair.tick(Thread::Eviction);
+        let allocated = pair.allocated();
+        assert_eq!(pair.remove(&key), Ok(()), "never read, so no lease");
         allocated
     });
 }
 
 /// A client that is silent for more than its ttl of 10 s is expired by the next round of the monitor, and its segment goes.
 fn ttl() {
-    let mut rig = Rig::with_segments(0);
-    let client = Uuid::new(200, 0);
-    triple([64 * MIB, 64 * MIB, 0], |_, offset_ns| {
-        rig.mount(0);
-        rig.ping(client);
+    let mut pair = Pair::with_segments(&[]);
+    let client_id = owner(0);
+    triple([SEGMENT, SEGMENT, 0], |_, offset_ns| {
+        assert_eq!(pair.mount(&segment(0, SEGMENT), client_id), Ok(()));
+        assert!(ask!(pair, Ping { client_id }).is_ok());
         // The ttl counts from the round of the monitor that reads the ping.
-        rig.tick(Thread::ClientMonitor);
-        let base: Clocks = rig.master.clocks();
-        rig.at(base, after(10 * SECOND, offset_ns));
-        rig.tick(Thread::ClientMonitor);
-        let capacity = rig.master.admin().metrics().expect("metrics").capacity_bytes();
-        rig.at(base, 30 * SECOND);
-        rig.tick(Thread::ClientMonitor);
-        let later = rig.master.admin().metrics().expect("metrics").capacity_bytes();
+        pair.tick(Thread::ClientMonitor);
+        let base: Clocks = pair.clocks();
+        pair.at(base, after(10 * SECOND, offset_ns));
+        pair.tick(Thread::ClientMonitor);
+        let capacity = pair.capacity();
+        pair.at(base, 30 * SECOND);
+        pair.tick(Thread::ClientMonitor);
+        let later = pair.capacity();
         assert_eq!(later, 0, "the client expires in the end");
         capacity
     });
@@ -163,26 +179,19 @@ fn ttl() {
 /// A segment that leaves gracefully keeps its objects to the last nanosecond of its grace period, also when another one was
 /// asked to leave later and leaves earlier.
 fn graceful_unmount() {
-    triple([0, -704, -704], |_, offset_ns| {
-        let mut rig = Rig::with_segments(1);
-        rig.put("k", MIB);
-        rig.mount(1);
-        let base = rig.master.clocks();
+    let gone = Err(ErrorCode::ObjectNotFound);
+    triple([Ok(()), gone, gone], |_, offset_ns| {
+        let mut pair = Pair::with_segments(&[SEGMENT]);
+        pair.put("k", MIB, &ReplicateConfig::default());
+        pair.mount(&segment(1, SEGMENT), owner(1)).unwrap();
+        let base = pair.clocks();
         for (number, grace_period_ms) in [(0, 20_000), (1, 20_000), (1, 19_000), (0, 60_000)] {
-            let request = Request::GracefulUnmountSegment {
-                segment_id: Uuid::new(100, number),
-                client_id: Uuid::new(200, number),
-                grace_period_ms,
-            };
-            assert_eq!(rig.code(&request), 0, "segment {number}");
-            let waits = rig.master.await_graceful_unmount();
-            waits.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(pair.graceful(number, grace_period_ms), Ok(()), "segment {number}");
         }
         for after_ns in [19 * SECOND, after(20 * SECOND, offset_ns)] {
-            rig.at(base, after_ns);
-            let done = rig.master.run_due_timers();
-            done.unwrap_or_else(|error| panic!("{error}"));
+            pair.at(base, after_ns);
+            pair.run_timers();
         }
-        rig.get("k")
+        pair.get("k").map(|_| ())
     });
 }

@@ -18,6 +18,7 @@ mod refusals;
 mod rig;
 mod same;
 mod steering;
+mod strict;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
@@ -47,13 +48,16 @@ fn main() -> ExitCode {
         refusals::TESTS,
         same::TESTS,
         steering::TESTS,
+        strict::TESTS,
     ];
     let trials = all
         .into_iter()
         .flatten()
         .map(|(name, test)| {
             let run = move || -> Result<(), Failed> {
+                strict::begin(name);
                 test();
+                strict::finish();
                 Ok(())
             };
             Trial::test(*name, run)

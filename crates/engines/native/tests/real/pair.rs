@@ -1,8 +1,10 @@
-//! The Rust master and the unmodified one side by side: both are asked the same and must answer the same.
+//! The Rust master and the unmodified one side by side: both are asked the same and must answer the same. So are strict masters
+//! beside them, where the test stands in the table of sharp edges; see [`crate::strict`].
 
-use crate::rig::tenant;
-use crate::same::twin::{Twin, segment};
-use moonquake_clock::{Span, Thread};
+use crate::rig::{START, tenant};
+use crate::same::twin::{Twin, config, segment};
+use crate::strict::Beside;
+use moonquake_clock::{Clocks, Span, Thread};
 use moonquake_protocol::{
     CopyStartResponse, ErrorCode, MoveStartResponse, ObjectMeta, ReplicaDescriptor, ReplicaType,
     ReplicateConfig, Request, Response, Segment, Uuid,
@@ -17,6 +19,7 @@ pub(crate) const OTHER: Uuid = Uuid::new(7, 2);
 
 pub(crate) struct Pair {
     twin: Twin,
+    beside: Beside,
 }
 
 /// Unwraps the response of one method.
@@ -42,6 +45,7 @@ impl Pair {
     pub(crate) fn flagged<const N: usize>(flags: [(&str, &str); N], sizes: &[u64]) -> Pair {
         let mut pair = Pair {
             twin: Twin::start(flags),
+            beside: Beside::start(&config(flags), START),
         };
         for (number, size) in (0..).zip(sizes) {
             pair.mount(&segment(number, *size), owner(number)).unwrap();
@@ -51,7 +55,9 @@ impl Pair {
 
     /// Asks both.
     pub(crate) fn send(&mut self, request: &Request) -> Response {
-        self.twin.call(request)
+        let answer = self.twin.call(request);
+        self.beside.ask(self.twin.now, request, &answer, &self.twin.ours);
+        answer
     }
 
     /// Lets time pass on both clocks of both.
@@ -61,24 +67,49 @@ impl Pair {
 
     /// Lets one background thread of both make a round.
     pub(crate) fn tick(&mut self, thread: Thread) {
-        self.twin.tick(thread);
+        if self.twin.round(thread) {
+            self.beside.tick(self.twin.now, thread, &self.twin.ours);
+        }
+    }
+
+    /// The instant of both.
+    pub(crate) fn clocks(&self) -> Clocks {
+        self.twin.now
+    }
+
+    /// Sets both clocks to an instant after `base`, given in nanoseconds.
+    pub(crate) fn at(&mut self, base: Clocks, after_ns: u64) {
+        self.twin.set(base + Span::from_ns(after_ns));
     }
 
     /// Lets time pass to the end of a grace period, so that the segment leaves.
     pub(crate) fn pass_grace(&mut self, span: Span) {
         self.twin.pass(span);
+        self.run_timers();
+    }
+
+    /// Does what the timer of graceful unmounts has to do by now.
+    pub(crate) fn run_timers(&mut self) {
         self.twin.run_timers();
+        self.beside.run_timers(self.twin.now, &self.twin.ours);
     }
 
     /// Waits until what follows an unmount in the background has been done.
     pub(crate) fn settle(&mut self) {
         self.twin.settle();
+        self.beside.settle(&self.twin.ours);
     }
 
     /// The bytes that are taken, by both.
     pub(crate) fn allocated(&mut self) -> u64 {
         self.twin.compare_state();
         self.twin.ours.view().allocated_bytes
+    }
+
+    /// The bytes of all mounted segments, by both.
+    pub(crate) fn capacity(&mut self) -> u64 {
+        self.twin.compare_state();
+        self.twin.ours.view().capacity_bytes
     }
 
     /// The readable keys, of both; looking grants no lease.

@@ -160,10 +160,6 @@ impl Rig {
         })
     }
 
-    pub(crate) fn ping(&mut self, client_id: Uuid) -> i32 {
-        self.code(&Request::Ping { client_id })
-    }
-
     /// Sets both clocks to an instant after `base`, given in nanoseconds.
     pub(crate) fn at(&self, base: Clocks, after_ns: u64) {
         self.master.set_clocks(base + Span::from_ns(after_ns));
@@ -179,13 +175,6 @@ impl Rig {
             .metrics()
             .unwrap_or_else(|error| panic!("{error}"))
             .allocated_bytes()
-    }
-
-    /// Lets a sweep happen and returns its instant, from which the next one counts.
-    pub(crate) fn swept(&self) -> Clocks {
-        self.at(self.master.clocks(), 700 * 1_000_000_000);
-        self.tick(Thread::Eviction);
-        self.master.clocks()
     }
 }
 

@@ -41,19 +41,26 @@ pub(crate) fn segment(number: u64, size: u64) -> Segment {
     }
 }
 
+fn owned<const N: usize>(flags: [(&str, &str); N]) -> BTreeMap<String, String> {
+    let owned = |(flag, value): (&str, &str)| (flag.to_owned(), value.to_owned());
+    flags.map(owned).into()
+}
+
+/// How the Rust master of a twin behaves.
+pub(crate) fn config<const N: usize>(flags: [(&str, &str); N]) -> MasterConfig {
+    let config = MasterConfig {
+        placement_seed: SEED,
+        ..MasterConfig::default()
+    };
+    config
+        .with_flags(&owned(flags))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
 impl Twin {
     pub(crate) fn start<const N: usize>(flags: [(&str, &str); N]) -> Twin {
-        let flags: BTreeMap<String, String> = flags
-            .into_iter()
-            .map(|(flag, value)| (flag.to_owned(), value.to_owned()))
-            .collect();
-        let config = MasterConfig {
-            placement_seed: SEED,
-            ..MasterConfig::default()
-        };
-        let config = config
-            .with_flags(&flags)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let config = config(flags);
+        let flags = owned(flags);
         let options = StartOptions {
             flags,
             clocks: START,
@@ -96,12 +103,22 @@ impl Twin {
     }
 
     pub(crate) fn pass(&mut self, span: Span) {
-        self.now = self.now + span;
-        self.real.master.set_clocks(self.now);
+        self.set(self.now + span);
+    }
+
+    /// Sets both clocks of both.
+    pub(crate) fn set(&mut self, now: Clocks) {
+        self.now = now;
+        self.real.master.set_clocks(now);
     }
 
     /// One round of a thread on both sides. One that waits for its deadline may find that it has not come; then neither does.
     pub(crate) fn tick(&mut self, thread: Thread) {
+        self.round(thread);
+    }
+
+    /// [`Twin::tick`]; whether they did a round.
+    pub(crate) fn round(&mut self, thread: Thread) -> bool {
         let tick = self
             .real
             .master
@@ -110,6 +127,7 @@ impl Twin {
         if tick.did_round {
             self.ours.tick(self.now, thread);
         }
+        tick.did_round
     }
 
     /// The clean-up after an unmount, which the real master does by itself.
