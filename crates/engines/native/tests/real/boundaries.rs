@@ -4,9 +4,9 @@
 //! (once by default).
 
 use crate::Test;
-use crate::rig::{MIB, Rig};
+use crate::rig::{CLIENT, MIB, Rig, tenant};
 use moonquake_clock::{Clocks, Thread};
-use moonquake_protocol::{Request, Uuid};
+use moonquake_protocol::{ReplicateConfig, Request, Uuid};
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_lease", lease),
@@ -15,6 +15,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_quarantine", quarantine),
     ("real_boundary_sweep", sweep),
     ("real_boundary_client_ttl", ttl),
+    ("real_boundary_copy_timeout", copy_timeout),
+    ("real_boundary_group_refresh", group_refresh),
     ("real_boundary_graceful_unmount", graceful_unmount),
 ];
 
@@ -160,12 +162,68 @@ fn ttl() {
     });
 }
 
+/// A copy is given up by a sweep exactly 600 s after its start, and its target is freed by the same sweep.
+fn copy_timeout() {
+    let mut rig = Rig::with_segments(2);
+    triple([2 * MIB, MIB, MIB], |repetition, offset_ns| {
+        let base = rig.swept();
+        assert_eq!(rig.allocated(), 0, "the last one is gone");
+        let key = format!("k{repetition}_{offset_ns}");
+        let source = rig.put(&key, MIB).transport_endpoint;
+        let target = if source == "n0" { "n1" } else { "n0" };
+        // One second after the sweep, so that the next sweep is due when the copy is.
+        rig.at(base, SECOND);
+        let copy = Request::CopyStart {
+            client_id: CLIENT,
+            key: key.clone(),
+            tenant_id: tenant(),
+            src_segment: source,
+            tgt_segments: vec![target.to_owned()],
+        };
+        assert_eq!(rig.code(&copy), 0, "a place for the copy");
+        rig.at(base, after(601 * SECOND, offset_ns));
+        rig.tick(Thread::Eviction);
+        let allocated = rig.allocated();
+        rig.swept();
+        assert_eq!(rig.remove(&key), 0, "the copy is given up in the end");
+        allocated
+    });
+}
+
+/// A read of a grouped object lengthens its lease of 10 s once 5 s of it are over.
+fn group_refresh() {
+    let mut rig = Rig::with_segments(1);
+    triple([0, -706, -706], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        let base = rig.master.clocks();
+        let config = ReplicateConfig {
+            group_ids: Some(vec![format!("g{repetition}_{offset_ns}")]),
+            ..ReplicateConfig::default()
+        };
+        rig.put_start_with(&key, MIB, config)
+            .expect("a place for the object");
+        assert_eq!(rig.put_end(&key), 0);
+        assert_eq!(rig.get(&key), 0);
+        rig.at(base, after(5 * SECOND, offset_ns));
+        assert_eq!(rig.get(&key), 0);
+        rig.at(base, 10 * SECOND);
+        let code = rig.remove(&key);
+        if code != 0 {
+            rig.at(base, 16 * SECOND);
+            assert_eq!(rig.remove(&key), 0, "the key can be removed later");
+        }
+        code
+    });
+}
+
 /// A segment that leaves gracefully keeps its objects to the last nanosecond of its grace period, also when another one was
 /// asked to leave later and leaves earlier.
 fn graceful_unmount() {
-    triple([0, -704, -704], |_, offset_ns| {
-        let mut rig = Rig::with_segments(1);
-        rig.put("k", MIB);
+    let mut rig = Rig::with_segments(0);
+    triple([0, -704, -704], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        rig.mount(0);
+        rig.put(&key, MIB);
         rig.mount(1);
         let base = rig.master.clocks();
         for (number, grace_period_ms) in [(0, 20_000), (1, 20_000), (1, 19_000), (0, 60_000)] {
@@ -178,11 +236,16 @@ fn graceful_unmount() {
             let waits = rig.master.await_graceful_unmount();
             waits.unwrap_or_else(|error| panic!("{error}"));
         }
-        for after_ns in [19 * SECOND, after(20 * SECOND, offset_ns)] {
+        let go_to = |rig: &Rig, after_ns| {
             rig.at(base, after_ns);
             let done = rig.master.run_due_timers();
             done.unwrap_or_else(|error| panic!("{error}"));
-        }
-        rig.get("k")
+        };
+        go_to(&rig, 19 * SECOND);
+        go_to(&rig, after(20 * SECOND, offset_ns));
+        let code = rig.get(&key);
+        // The last deadline would take what is mounted next.
+        go_to(&rig, 60 * SECOND);
+        code
     });
 }

@@ -111,11 +111,20 @@ impl Rig {
     }
 
     pub(crate) fn put_start(&mut self, key: &str, size_bytes: u64) -> Result<BufferDescriptor, i32> {
+        self.put_start_with(key, size_bytes, ReplicateConfig::default())
+    }
+
+    pub(crate) fn put_start_with(
+        &mut self,
+        key: &str,
+        size_bytes: u64,
+        config: ReplicateConfig,
+    ) -> Result<BufferDescriptor, i32> {
         let request = Request::PutStart {
             client_id: CLIENT,
             key: key.to_owned(),
             slice_length: size_bytes,
-            config: ReplicateConfig::default(),
+            config,
             tenant_id: tenant(),
         };
         match self.call(&request) {
