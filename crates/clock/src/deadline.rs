@@ -41,6 +41,9 @@ pub enum DeadlineId {
     Progress,
     /// The client gives up on an answer. Mirrors `master_client.cpp` (`MC_RPC_TIMEOUT_MS`).
     Rpc,
+    /// Broken connections to the owner of a segment are tried again. Mirrors
+    /// `tcp_transport_lane_impl.h:kReconnectRoundCooldown`.
+    Reconnect,
     /// The next ping of a client that mounted something. Mirrors `client_service.cpp:StorageHeartbeatThreadMain`.
     Ping,
 }
@@ -163,6 +166,10 @@ deadlines! {
         then "the transport closes the connection", mirrors "MC_TCP_PROGRESS_TIMEOUT_SEC";
     Rpc "rpc" Monotonic Inclusive Client Length::Timeout("rpc"), from "the request is sent",
         then "the call fails with RPC_TIMEOUT", mirrors "MC_RPC_TIMEOUT_MS";
+    Reconnect "reconnect" Monotonic Inclusive Client Length::FixedNs(1_000_000_000),
+        from "a connection broke beside another one, or none could be made",
+        not "the submission of the transfer that waits for it",
+        then "broken connections to the owner are tried again", mirrors "kReconnectRoundCooldown, 1 s";
     Ping "ping" Monotonic Inclusive Client Length::FixedNs(1_000_000_000), from "the last ping",
         then "the client pings again", mirrors "StorageHeartbeatThreadMain, 1 s";
 }
@@ -195,6 +202,6 @@ mod tests {
         for row in DEADLINES {
             assert_eq!(row.id.row().name, row.name);
         }
-        assert_eq!(DEADLINES.len(), 17);
+        assert_eq!(DEADLINES.len(), 18);
     }
 }
