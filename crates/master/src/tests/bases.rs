@@ -88,11 +88,7 @@ fn a_copy_that_counts_from_the_put_of_its_object_is_given_up_too_early() {
         for (since_start, left) in [(600, !wrongly), (700, false)] {
             harness.at(Span::from_secs(since_start));
             harness.master.sweep(harness.now);
-            assert_eq!(
-                harness.master.copies.contains_key("k"),
-                left,
-                "{since_start} s"
-            );
+            assert_eq!(harness.master.copies.contains_key("k"), left, "{since_start} s");
         }
     }
 }
