@@ -49,10 +49,12 @@ pub(crate) fn thread(plans: &[Plan], thread: Thread) -> Vec<&str> {
     })
 }
 
-/// Scenarios in which an instant names the timeout that gives the deadline its length.
+/// Scenarios in which an instant names the timeout that gives the deadline its length, or a step gives the argument.
 pub(crate) fn deadline<'a>(plans: &'a [Plan], row: &Deadline) -> Vec<&'a str> {
-    let Lasts::Timeout(timeout) = row.length else {
-        return Vec::new();
+    let timeout = match row.length {
+        Lasts::Timeout(timeout) | Lasts::Half(timeout) => timeout,
+        Lasts::Asked(arg) => return ids(plans, |plan| plan.gives(arg)),
+        Lasts::FixedNs(_) => return Vec::new(),
     };
     let names = |instant: &Instant| {
         let mut terms = instant.terms.iter();

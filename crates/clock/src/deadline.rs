@@ -17,6 +17,14 @@ pub enum DeadlineId {
     Quarantine,
     /// A sweep without memory pressure is due. Mirrors `master_service.cpp:EvictionThreadFunc`.
     IdleSweep,
+    /// An unfinished copy or move is given up by a sweep. Mirrors `master_service.cpp:DiscardExpiredProcessingReplicas`
+    /// (`replication_tasks`).
+    CopyTimeout,
+    /// So much of a lease is over that a read lengthens those of its whole group. Mirrors
+    /// `master_service.cpp:GrantLeaseForGroup`.
+    GroupRefresh,
+    /// A segment that leaves gracefully is unmounted. Mirrors `master_service.cpp:GracefulUnmountSegment`.
+    Grace,
     /// A client that does not ping is dead. Mirrors `master_service.cpp:ClientMonitorFunc`.
     ClientTtl,
     /// A soft pin ends. Mirrors `master_service.h:ObjectMetadata::IsSoftPinned`.
@@ -33,16 +41,23 @@ pub enum DeadlineId {
     Progress,
     /// The client gives up on an answer. Mirrors `master_client.cpp` (`MC_RPC_TIMEOUT_MS`).
     Rpc,
+    /// Broken connections to the owner of a segment are tried again. Mirrors
+    /// `tcp_transport_lane_impl.h:kReconnectRoundCooldown`.
+    Reconnect,
     /// The next ping of a client that mounted something. Mirrors `client_service.cpp:StorageHeartbeatThreadMain`.
     Ping,
 }
 
-/// Whose length a deadline has: a key of a scenario's `timeouts`, or a constant of upstream.
+/// Whose length a deadline has: a key of a scenario's `timeouts`, a constant of upstream, or what a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
     /// The key of that name in `[world] timeouts`.
     Timeout(&'static str),
+    /// Half of the key of that name, in whole milliseconds.
+    Half(&'static str),
+    /// The argument of that name of the request that sets the deadline.
+    Asked(&'static str),
     /// A fixed number of nanoseconds.
     FixedNs(u64),
 }
@@ -117,15 +132,24 @@ deadlines! {
     IdleSweep "idle_sweep" Realtime Strict Master Length::Timeout("release"), from "the last sweep",
         not "the last eviction round, whether it swept or not",
         then "an eviction round sweeps without pressure", mirrors "now - last_discard > release";
+    CopyTimeout "copy_timeout" Realtime Inclusive Master Length::Timeout("release"), from "CopyStart or MoveStart handled",
+        not "PutStart of the copied object handled",
+        then "a sweep gives the unfinished copy or move up", mirrors "start_time + release <= now";
     Lease "lease" Realtime Inclusive Master Length::Timeout("lease"), from "the last read that granted",
         not "the first read that granted",
         then "remove and eviction may take the object", mirrors "now >= lease";
+    GroupRefresh "group_refresh" Realtime Inclusive Master Length::Half("lease"), from "the last read that lengthened the lease",
+        not "the last read of the object, which may have lengthened none",
+        then "a read lengthens the leases of the whole group", mirrors "lease <= now + ttl / 2";
     SoftPin "soft_pin" Realtime Inclusive Master Length::Timeout("soft_pin"), from "the first PutEnd",
         not "the last read of the object",
         then "eviction no longer spares the object", mirrors "now >= soft_pin_timeout";
     ClientTtl "client_ttl" Monotonic Strict Master Length::Timeout("client_ttl"), from "the monitor round that read the last ping",
         not "the arrival of the last ping",
         then "the client's segments vanish with all keys on them", mirrors "ttl < now";
+    Grace "grace" Monotonic Inclusive Master Length::Asked("grace_period_ms"), from "GracefulUnmountSegment handled",
+        not "the last GracefulUnmountSegment of the segment",
+        then "the segment vanishes with all keys on it", mirrors "a timer of the monotonic clock at now + grace_period_ms";
     TaskPending "task_pending" Realtime Strict Master Length::FixedNs(300_000_000_000), from "the task is created",
         then "a clean-up round fails the task", mirrors "now - created_at > pending_task_timeout_sec";
     TaskProcessing "task_processing" Realtime Strict Master Length::FixedNs(300_000_000_000), from "the task is fetched",
@@ -142,6 +166,10 @@ deadlines! {
         then "the transport closes the connection", mirrors "MC_TCP_PROGRESS_TIMEOUT_SEC";
     Rpc "rpc" Monotonic Inclusive Client Length::Timeout("rpc"), from "the request is sent",
         then "the call fails with RPC_TIMEOUT", mirrors "MC_RPC_TIMEOUT_MS";
+    Reconnect "reconnect" Monotonic Inclusive Client Length::FixedNs(1_000_000_000),
+        from "a connection broke beside another one, or none could be made",
+        not "the submission of the transfer that waits for it",
+        then "broken connections to the owner are tried again", mirrors "kReconnectRoundCooldown, 1 s";
     Ping "ping" Monotonic Inclusive Client Length::FixedNs(1_000_000_000), from "the last ping",
         then "the client pings again", mirrors "StorageHeartbeatThreadMain, 1 s";
 }
@@ -174,6 +202,6 @@ mod tests {
         for row in DEADLINES {
             assert_eq!(row.id.row().name, row.name);
         }
-        assert_eq!(DEADLINES.len(), 14);
+        assert_eq!(DEADLINES.len(), 18);
     }
 }

@@ -43,7 +43,7 @@ pub enum Quirk {
     UpsertDropsOldValue,
     /// A preemption whose allocation fails has preempted all the same. Mirrors `master_service.cpp:PutStart`.
     FailedPreemptDropsPut,
-    /// The timeouts of puts and the end of soft pins are wall-clock instants. Mirrors `master_service.cpp:PutStart`,
+    /// The timeouts of puts and copies and the end of soft pins are wall-clock instants. Mirrors `master_service.cpp:PutStart`,
     /// `DiscardExpiredProcessingReplicas` and `master_service.h:IsSoftPinned`.
     WallClockPuts,
     /// The client limits its transfers on the wall clock. Mirrors `transfer_task.cpp:wait_for_completion`.
@@ -203,7 +203,7 @@ pub const QUIRKS: &[QuirkRow] = &[
     QuirkRow {
         id: Quirk::WallClockPuts,
         name: "wall-clock-puts",
-        upstream: "discard, release, quarantine, idle sweep and soft pins are compared on the wall clock, which can be set",
+        upstream: "discard, release, quarantine, idle sweep, soft pins and the timeout of copies are compared on the wall clock, which can be set",
         strict: "they are compared on the monotonic clock",
         mirrors: "master_service.cpp:DiscardExpiredProcessingReplicas",
     },
@@ -267,7 +267,10 @@ pub const QUIRKS: &[QuirkRow] = &[
 
 /// The deadlines that a quirk keeps on the wall clock, where the contract wants the monotonic one.
 const ON_THE_WALL: &[(Quirk, &[DeadlineId])] = &[
-    (Quirk::WallClockLeases, &[DeadlineId::Lease]),
+    (
+        Quirk::WallClockLeases,
+        &[DeadlineId::Lease, DeadlineId::GroupRefresh],
+    ),
     (
         Quirk::WallClockPuts,
         &[
@@ -275,6 +278,7 @@ const ON_THE_WALL: &[(Quirk, &[DeadlineId])] = &[
             DeadlineId::Release,
             DeadlineId::Quarantine,
             DeadlineId::IdleSweep,
+            DeadlineId::CopyTimeout,
             DeadlineId::SoftPin,
         ],
     ),

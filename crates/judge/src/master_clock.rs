@@ -38,4 +38,9 @@ impl MasterClock {
     pub(crate) fn at(&self, view: &View<'_>, pos: Pos) -> i128 {
         i128::from(view.at(pos).ns) + self.offset(pos)
     }
+
+    /// What the wall clock and the monotonic one, which is the timeline's, showed at `pos`.
+    pub(crate) fn both_at(&self, view: &View<'_>, pos: Pos) -> [i128; 2] {
+        [self.at(view, pos), i128::from(view.at(pos).ns)]
+    }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Token {
 pub(crate) struct CopyTask {
     client: Uuid,
     start: Clocks,
+    /// When the object's PutStart was handled, from which the timeout could be mistaken to count.
+    put_start: Clocks,
     moves: bool,
     source: u64,
     targets: Vec<u64>,
@@ -110,11 +112,9 @@ impl Master {
         names: &[String],
         (moves, token): (bool, Token),
     ) -> Result<(ReplicaDescriptor, Vec<ReplicaDescriptor>), ErrorCode> {
-        if self
-            .objects
-            .get(key)
-            .is_some_and(|object| object.extra().before.is_some())
-        {
+        let object = self.objects.get(key).ok_or(ErrorCode::ReplicaNotFound)?;
+        let put_start = object.put_start;
+        if object.extra().before.is_some() {
             // The value that would be copied is about to go; upstream has no such state.
             return Err(ErrorCode::ObjectReplicaBusy);
         }
@@ -140,6 +140,7 @@ impl Master {
         let task = CopyTask {
             client,
             start: now,
+            put_start,
             moves,
             source: source_id,
             targets: targets.iter().map(|replica| replica.id).collect(),
@@ -314,11 +315,9 @@ impl Master {
     /// Gives up the copies of one shard that are as old as the release timeout; their targets go to quarantine.
     pub(crate) fn sweep_copies(&mut self, now: Clocks, shard: usize) {
         let due = |(key, task): (&String, &CopyTask)| {
-            // The same sum and the same comparison as for the quarantine that the targets go to.
-            let old = self
-                .config
-                .rules
-                .reached(DeadlineId::Quarantine, task.start, self.config.release, now);
+            let rules = &self.config.rules;
+            let base = rules.base(DeadlineId::CopyTimeout, task.start, task.put_start);
+            let old = rules.reached(DeadlineId::CopyTimeout, base, self.config.release, now);
             (old && self.objects.shard_of(key) == shard).then(|| key.clone())
         };
         let due: Vec<String> = self.copies.iter().filter_map(due).collect();

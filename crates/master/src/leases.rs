@@ -22,20 +22,30 @@ impl Master {
             self.objects.lengthen_lease(id, end);
             return;
         }
-        let half = now + Span::from_ms(self.config.lease_ms() / 2);
-        let half_over =
-            self.config
-                .rules
-                .reached(DeadlineId::Lease, self.objects.lease_end(id), Span::ZERO, half);
+        let half_over = self.is_lease_half_over(now, id);
         let joined = self
             .objects
             .at(id)
             .is_some_and(|object| self.objects.has_joined(object.group()));
         let skips = !half_over && !joined;
         if skips && self.config.quirks.has(Quirk::GroupLeaseNotExtended) {
+            if let Some(extra) = self.objects.extra_at(id) {
+                extra.told_end = Some(end);
+            }
             return;
         }
         self.objects.refresh_group(id, end);
+    }
+
+    /// Whether no more than half of a whole lease is left of the object's.
+    fn is_lease_half_over(&mut self, now: Clocks, id: Id) -> bool {
+        let kept = self.objects.lease_end(id);
+        let told = self.objects.extra_at(id).and_then(|extra| extra.told_end);
+        let told = told.map_or(kept, |told| told.max_each(kept));
+        let half = now + Span::from_ms(self.config.lease_ms() / 2);
+        let rules = &self.config.rules;
+        let end = rules.base(DeadlineId::GroupRefresh, kept, told);
+        rules.reached(DeadlineId::GroupRefresh, end, Span::ZERO, half)
     }
 
     /// A read starts a soft pin again, if a test has made the deadline count from reads.

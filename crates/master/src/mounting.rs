@@ -2,17 +2,25 @@
 //! `GracefulUnmountSegment` and `ClientMonitorFunc`.
 
 use crate::Master;
+use crate::due::Due;
 use crate::segments::Mounted;
-use moonquake_clock::{Clocks, MonotonicNs, Span};
+use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, Span};
 use moonquake_faults::{Guard, Quirk};
 use moonquake_protocol::{ClientStatus, ErrorCode, Segment, SegmentStatus, Uuid};
 
 /// A graceful unmount that waits for its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GracefulUnmount {
-    deadline: MonotonicNs,
+    due: Due,
     segment: Uuid,
     client: Uuid,
+}
+
+impl GracefulUnmount {
+    /// Its place in upstream's queue.
+    fn rank(&self) -> MonotonicNs {
+        self.due.base.monotonic + self.due.length
+    }
 }
 
 impl Master {
@@ -163,28 +171,37 @@ impl Master {
         if self.guarded(Guard::GracefulUnmountCloses) {
             self.segments.begin_graceful_unmount(segment)?;
         }
-        self.graceful.push(GracefulUnmount {
-            deadline: now.monotonic + grace,
-            segment,
-            client,
-        });
+        self.renew_grace_by_mistake(now, segment);
+        let due = Due {
+            id: DeadlineId::Grace,
+            base: now,
+            length: grace,
+        };
+        self.graceful.push(GracefulUnmount { due, segment, client });
         Ok(())
+    }
+
+    /// A request starts the grace of earlier ones again, if a test has made the deadline count from the last.
+    fn renew_grace_by_mistake(&mut self, now: Clocks, segment: Uuid) {
+        let rules = &self.config.rules;
+        for timer in self.graceful.iter_mut().filter(|timer| timer.segment == segment) {
+            timer.due.base = rules.base(DeadlineId::Grace, timer.due.base, now);
+        }
     }
 
     /// Does what the timer of graceful unmounts has done by now. It runs by itself upstream; here every request and
     /// every tick first catches up with it, and so should an observer.
     pub fn run_graceful_timer(&mut self, now: Clocks) {
-        while let Some(index) = self
-            .next_graceful()
-            .filter(|index| self.graceful[*index].deadline <= now.monotonic)
-        {
-            let due = self.graceful.remove(index);
-            self.unmount_segment(now, due.segment, due.client);
+        while let Some(index) = self.next_graceful(now) {
+            let timer = self.graceful.remove(index);
+            self.unmount_segment(now, timer.segment, timer.client);
         }
     }
 
-    fn next_graceful(&self) -> Option<usize> {
-        (0..self.graceful.len()).min_by_key(|index| self.graceful[*index].deadline)
+    fn next_graceful(&self, now: Clocks) -> Option<usize> {
+        let timers = self.graceful.iter().enumerate();
+        let due = timers.filter(|(_, timer)| timer.due.reached(&self.config.rules, now));
+        due.min_by_key(|(_, timer)| timer.rank()).map(|(index, _)| index)
     }
 
     /// One round of the client monitor: silent clients expire, and everything they mounted goes with them.

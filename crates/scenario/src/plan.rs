@@ -202,6 +202,12 @@ impl Plan {
         self.steps.iter().position(|step| step.id.as_deref() == Some(id))
     }
 
+    /// Whether any step gives a further argument of that name.
+    pub fn gives(&self, arg: &str) -> bool {
+        let gives = |step: &Step| matches!(&step.what, What::Do(action) if action.args.contains_key(arg));
+        self.steps.iter().any(gives)
+    }
+
     /// Every pattern name that the timeline can write.
     pub fn patterns(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();

@@ -32,9 +32,10 @@ pub(crate) struct Args {
 
 const NOTES: &str = "\
 How reach is computed. Phases, dimensions, actions and threads are read off the scenario files: what is aimed at, whether
-it is hit is for `moonquake run` to prove. A deadline counts if an instant names the timeout that gives it its length;
-several deadlines share one, and a length that is written as a number is not seen. A quirk counts if a scenario comes out
-differently on the strict model with this quirk alone switched on; all scenarios run for that, on the model.";
+it is hit is for `moonquake run` to prove. A deadline counts if an instant names the timeout that gives it its length, or a
+step gives the argument that does; several deadlines share one, and a length that is written as a number is not seen. A
+quirk counts if a scenario comes out differently on the strict model with this quirk alone switched on; all scenarios run
+for that, on the model.";
 
 /// One entry with the scenarios that reach it.
 #[derive(Serialize)]
@@ -167,7 +168,8 @@ fn phase(reached: &Reached<'_, &Phase>) -> String {
 fn deadline(reached: &Reached<'_, &Deadline>) -> String {
     let row = reached.row;
     let length = match row.length {
-        Length::Timeout(name) => name.to_owned(),
+        Length::Timeout(name) | Length::Asked(name) => name.to_owned(),
+        Length::Half(name) => format!("half of {name}"),
         Length::FixedNs(ns) => Span::from_ns(ns).to_string(),
     };
     let (clock, actor) = (

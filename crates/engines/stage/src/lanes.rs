@@ -4,8 +4,8 @@ use crate::ports::Ports;
 use crate::state::Stage;
 use crate::timers::Due;
 use crate::transfers::Transfer;
-use moonquake_client::{Admission, Lanes};
-use moonquake_clock::{MonotonicNs, Span};
+use moonquake_client::{Admission, LANE_COOLDOWN, Lanes};
+use moonquake_clock::{Clocks, DeadlineId, Span};
 use std::collections::BTreeMap;
 
 /// A client and a segment, whose owner it has connections to.
@@ -15,8 +15,8 @@ pub(crate) type Pair = (String, String);
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     lanes: Lanes,
-    /// When the first that waits may have a connection, on the client's own clock.
-    wakes_at: Option<MonotonicNs>,
+    /// From when the wait counts after which the first that waits may have a connection, on the client's own clocks.
+    waits_from: Option<Clocks>,
 }
 
 /// What a transfer has of a connection.
@@ -54,10 +54,10 @@ impl<P: Ports> Stage<'_, P> {
             let clocks = self.clocks(&pair.0);
             let reachable = self.is_there(&pair.1);
             let peer = self.peers.entry(pair.clone()).or_default();
-            peer.wakes_at = None;
-            let lane = match peer.lanes.admit(clocks.monotonic, reachable) {
-                Admission::Waits(until) => {
-                    peer.wakes_at = until;
+            peer.waits_from = None;
+            let lane = match peer.lanes.admit(&self.rules, clocks, reachable) {
+                Admission::Waits(from) => {
+                    peer.waits_from = from;
                     return;
                 }
                 Admission::On(lane) => Lane::On(lane),
@@ -94,7 +94,7 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn leave_lane(&mut self, transfer: &Transfer, clean: bool) {
         let Lane::On(lane) = transfer.lane else { return };
         let pair = (transfer.actor.clone(), transfer.owner.clone());
-        let now = self.clocks(&pair.0).monotonic;
+        let now = self.clocks(&pair.0);
         let waiting = self.first_waiting(&pair).is_some();
         if let Some(peer) = self.peers.get_mut(&pair) {
             peer.lanes.leave(lane, clean, now, waiting);
@@ -110,11 +110,10 @@ impl<P: Ports> Stage<'_, P> {
     /// When transfers that wait may have a connection.
     pub(crate) fn lanes_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
         let due = |(pair, peer): (&Pair, &Peer)| {
-            let at = peer.wakes_at.filter(|_| self.acts(&pair.0))?;
-            let now = self.clocks(&pair.0).monotonic;
-            let left = Span::from_ns(at.0.saturating_sub(now.0));
+            let from = peer.waits_from.filter(|_| self.acts(&pair.0))?;
             self.first_waiting(pair)?;
-            Some((self.now + left, Due::Lane(pair.clone())))
+            let at = self.until(DeadlineId::Reconnect, &pair.0, from, LANE_COOLDOWN);
+            Some((at, Due::Lane(pair.clone())))
         };
         let peers: &BTreeMap<Pair, Peer> = &self.peers;
         peers.iter().filter_map(due)

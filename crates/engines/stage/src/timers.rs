@@ -91,7 +91,7 @@ impl<P: Ports> Stage<'_, P> {
         )))
     }
 
-    fn until(&self, id: DeadlineId, actor: &str, base: Clocks, length: Span) -> Span {
+    pub(crate) fn until(&self, id: DeadlineId, actor: &str, base: Clocks, length: Span) -> Span {
         self.now + self.rules.until(id, base, length, self.clocks(actor))
     }
 

@@ -3,12 +3,13 @@
 //! For every state that the observer read, evidence gives two bounds:
 //!
 //! - *lower*: the readable ranges of that state, and every attempt that is unfinished or was preempted and cannot be
-//!   due yet, since its release instant (PutStart + release) lies ahead on the master's own wall clock;
+//!   due yet, since its release instant (PutStart + release) lies ahead on both clocks of the master;
 //! - *upper*: that, and what may still be in quarantine: attempts that are due, were revoked, or were removed inside a
 //!   lease. Bytes that a sweep should have freed count as quarantined here; that they are late is told by
 //!   `crash-is-bounded`.
 //!
-//! A round certainly sweeps when more than the release timeout has passed since the last round that can have swept.
+//! A round certainly sweeps when more than the release timeout has passed since the last round that can have swept. A master may
+//! count on either of its clocks, and its monotonic one is the timeline's: what is certain is so on both.
 //! The targets of a copy count like an unfinished write, the source of a move that has ended like a quarantined one.
 //! Segments that left, and a master that started anew, take their bytes along. Runs that promote or offload replicas, or
 //! clear them one by one, are not judged.
@@ -162,8 +163,7 @@ fn moved_source(
     if was_away(view, &range.segment, taken, pos) {
         return Standing::Freed;
     }
-    let due = clock.at(view, taken) + i128::from(view.plan.world.timeouts.release.ns);
-    until(view, due, clock, sweeps, (taken, pos))
+    until(view, clock, sweeps, (taken, pos))
 }
 
 /// The targets of a copy that has not ended. They may go with its source, which upstream lets them outlive.
@@ -180,23 +180,24 @@ fn copy_targets(
         !attempt.lost_at(pos) && attempt.places_at(pos).all(there)
     });
     let left = |range: &Range| was_away(view, &range.segment, copy.start, pos);
-    let due = clock.at(view, copy.start) + i128::from(view.plan.world.timeouts.release.ns);
-    match until(view, due, clock, sweeps, (copy.start, pos)) {
+    match until(view, clock, sweeps, (copy.start, pos)) {
         Standing::Surely if !is_whole || copy.targets.iter().any(left) => Standing::Maybe,
         other => other,
     }
 }
 
-/// Kept until an instant, and free from the first round on that certainly swept at it or later.
-fn until(
-    view: &View<'_>,
-    due: i128,
-    clock: &MasterClock,
-    sweeps: &[Pos],
-    (from, pos): (Pos, Pos),
-) -> Standing {
-    let swept = |sweep: &Pos| from < *sweep && *sweep < pos && clock.at(view, *sweep) >= due;
-    if clock.at(view, pos) < due {
+/// Kept for the release timeout, and free from the first round on that certainly swept at its end or later.
+fn until(view: &View<'_>, clock: &MasterClock, sweeps: &[Pos], (from, pos): (Pos, Pos)) -> Standing {
+    let release = i128::from(view.plan.world.timeouts.release.ns);
+    let [start, now] = [from, pos].map(|pos| clock.both_at(view, pos));
+    let over = |now: [i128; 2]| {
+        now.into_iter()
+            .zip(start)
+            .map(move |(now, start)| now >= start + release)
+    };
+    let swept =
+        |sweep: &Pos| from < *sweep && *sweep < pos && over(clock.both_at(view, *sweep)).all(|over| over);
+    if over(now).all(|over| !over) {
         Standing::Surely
     } else if sweeps.iter().any(swept) {
         Standing::Freed
@@ -232,7 +233,6 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
         Some(Fate::Completed(_)) => return leased(view, attempt, clock, sweeps, pos),
     };
     let (due, now) = (clock.at(view, from) + release, clock.at(view, pos));
-    // A master may count on either of its clocks, and its monotonic one is the timeline's.
     let (due_too, now_too) = (timeline(view, from) + release, timeline(view, pos));
     let ahead = |now: i128, due: i128| now < due || (fate.is_none() && now == due);
     match (ahead(now, due), ahead(now_too, due_too)) {
@@ -293,9 +293,13 @@ fn timeline(view: &View<'_>, pos: Pos) -> i128 {
 /// The eviction rounds that certainly swept.
 fn sweeps(view: &View<'_>, clock: &MasterClock) -> Vec<Pos> {
     let release = i128::from(view.plan.world.timeouts.release.ns);
+    let is_due = |now: [i128; 2], last: [i128; 2]| {
+        let dues = now.into_iter().zip(last);
+        dues.map(move |(now, last)| now - last > release)
+    };
     let mut sweeps = Vec::new();
-    // The earliest and the latest instant at which the last sweep can have been.
-    let (mut earliest, mut latest) = (0, 0);
+    // The earliest and the latest instant at which the last sweep can have been, on both clocks.
+    let (mut earliest, mut latest) = ([0; 2], [0; 2]);
     for (pos, event) in view.events.iter().enumerate() {
         let master = event.actor == "master" && event.observer != Observer::Injector;
         match &event.kind {
@@ -303,15 +307,15 @@ fn sweeps(view: &View<'_>, clock: &MasterClock) -> Vec<Pos> {
                 change: Change::Started,
                 ..
             } if master => {
-                let now = clock.at(view, pos);
+                let now = clock.both_at(view, pos);
                 (earliest, latest) = (now, now);
             }
             Kind::Tick { thread } if thread == "eviction" && event.observer != Observer::Injector => {
-                let now = clock.at(view, pos);
-                if now - latest > release {
+                let now = clock.both_at(view, pos);
+                if is_due(now, latest).all(|due| due) {
                     sweeps.push(pos);
                     (earliest, latest) = (now, now);
-                } else if now - earliest > release || pressure(view, pos) {
+                } else if is_due(now, earliest).any(|due| due) || pressure(view, pos) {
                     latest = now;
                 }
             }

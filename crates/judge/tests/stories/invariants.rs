@@ -467,6 +467,43 @@ fn bytes_of_copies_are_accounted() {
     );
 }
 
+/// The wall clock of a master is stepped over the timeout of a copy, and its monotonic one gets there later.
+fn copied_under_a_step(after_step: u64, after_both: u64) -> Vec<String> {
+    let mut story = story(&format!(
+        "{PUT}{{ id = \"c1\", who = \"w1\", do = \"exist\", key = \"k\" }},\n\
+         {{ id = \"t1\", tick = \"eviction\" }},\n{{ id = \"t2\", tick = \"eviction\" }},"
+    ));
+    story.put("p1", "k", &range(K.0, K.1));
+    let op = story.begin("c1");
+    story.call(op, "CopyStart", "k", "ok", &[range(8 * MIB, K.1)]);
+    story.end(op, "ok");
+    story.state.allocated_bytes = 8 * MIB;
+    story.read();
+    story.wall_ns.insert("master".into(), 601_000_000_000);
+    story.clock("master");
+    story.state.allocated_bytes = after_step * MIB;
+    story.instant("t1");
+    story.at(secs(601));
+    story.state.allocated_bytes = after_both * MIB;
+    story.instant("t2");
+    broken(&story)
+}
+
+#[test]
+fn bytes_of_a_copy_may_be_kept_or_freed_while_one_clock_alone_is_past_its_timeout() {
+    assert_eq!(copied_under_a_step(4, 4), [""; 0], "it counts on the wall clock");
+    assert_eq!(
+        copied_under_a_step(8, 4),
+        [""; 0],
+        "it counts on the monotonic clock"
+    );
+    assert_eq!(
+        copied_under_a_step(8, 8),
+        ["bytes-accounted"],
+        "it counts on none"
+    );
+}
+
 /// A get into b1 that fails at 60 s; a part lands by `by`, a fill of the caller follows.
 fn late(outcome: &str, lands: bool, witness: bool) -> (Vec<String>, Judgement) {
     let mut story = story(

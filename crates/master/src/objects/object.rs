@@ -100,6 +100,8 @@ pub(crate) struct Extra {
     pub(crate) group: String,
     /// When the soft pin ends.
     pub(crate) soft_pin_end: Option<Clocks>,
+    /// When the lease ends that the last reader was told and that lengthened none, as happens in a group.
+    pub(crate) told_end: Option<Clocks>,
     /// What becomes of the soft pin when the write under way is done.
     pub(crate) pending_pin: Option<PendingPin>,
     /// Set while an upsert writes beside the old value; its replicas are the unfinished ones.
@@ -110,6 +112,7 @@ const NOTHING: Extra = Extra {
     other_start: None,
     group: String::new(),
     soft_pin_end: None,
+    told_end: None,
     pending_pin: None,
     before: None,
 };

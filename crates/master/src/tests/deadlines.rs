@@ -1,6 +1,8 @@
 //! Every deadline of the master at -1 ns, 0 and +1 ns, and what each flip of its rule would change.
 
+use super::copies::copy;
 use super::harness::*;
+use super::segments::graceful;
 use crate::MasterConfig;
 use moonquake_clock::{Clocks, DeadlineId, Domain, Rule, Rules, Span, Thread};
 use moonquake_protocol::ErrorCode;
@@ -54,6 +56,34 @@ fn stories() -> Vec<(DeadlineId, Span, Story)> {
             harness.now = now;
             harness.tick(Thread::Eviction);
             harness.allocated() == 0
+        }),
+        (DeadlineId::CopyTimeout, RELEASE, |config, now| {
+            let mut harness = Harness::configured(config, &[("a", MIB), ("b", MIB)]);
+            harness.put_with("k", 10, &on("a"));
+            copy(&mut harness, "k", "a", &["b"]).unwrap();
+            harness.now = now;
+            harness.master.sweep(now);
+            !harness.master.copies.contains_key("k")
+        }),
+        (DeadlineId::Grace, Span::from_secs(20), |config, now| {
+            let mut harness = Harness::configured(config, &[("a", MIB)]);
+            graceful(&mut harness, "a", 0, 20_000).unwrap();
+            harness.now = now;
+            harness.master.run_graceful_timer(now);
+            harness.master.view().segments.is_empty()
+        }),
+        (DeadlineId::GroupRefresh, Span::from_secs(5), |config, now| {
+            let mut harness = Harness::configured(config, &[("a", MIB)]);
+            harness.put_with("k", 10, &in_group("g"));
+            harness.get("k").unwrap();
+            let lease = |harness: &Harness| {
+                let id = harness.master.objects.find("k").unwrap();
+                harness.master.objects.lease_end(id)
+            };
+            let before = lease(&harness);
+            harness.now = now;
+            harness.get("k").unwrap();
+            lease(&harness) != before
         }),
         (DeadlineId::Lease, Span::from_secs(10), |config, now| {
             let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);

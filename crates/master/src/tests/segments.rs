@@ -34,7 +34,7 @@ fn status(harness: &mut Harness, name: &str) -> Result<SegmentStatus, ErrorCode>
     )
 }
 
-fn graceful(harness: &mut Harness, name: &str, number: u64, ms: u64) -> Result<(), ErrorCode> {
+pub(super) fn graceful(harness: &mut Harness, name: &str, number: u64, ms: u64) -> Result<(), ErrorCode> {
     let segment_id = segment(name, 1).id;
     answer!(
         harness,

@@ -2,26 +2,20 @@
 
 use super::layout::Page;
 use crate::{Action, Instant, Length, Plan, Timeouts, Trigger, What};
-use moonquake_clock::{Actor, Compare, DEADLINES, Deadline, Domain, Length as DeadlineLength, Thread};
+use moonquake_clock::{Actor, Compare, DEADLINES, Deadline, Domain, Length as DeadlineLength, Span, Thread};
 use moonquake_faults::Moment;
 use std::collections::BTreeSet;
 
 /// Tells each deadline in play with the expression of upstream that it mirrors.
 pub(super) fn tell(plan: &Plan, page: &mut Page) {
     let names = in_play(plan);
-    let rows: Vec<&Deadline> = DEADLINES
-        .iter()
-        .filter(|row| matches!(row.length, DeadlineLength::Timeout(name) if names.contains(name)))
-        .collect();
+    let length = |row: &'static Deadline| Some((row, length_in_play(plan, &names, row.length)?));
+    let rows: Vec<(&Deadline, String)> = DEADLINES.iter().filter_map(length).collect();
     if rows.is_empty() {
         return;
     }
     page.heading("Deadlines in play");
-    for row in rows {
-        let DeadlineLength::Timeout(name) = row.length else {
-            continue;
-        };
-        let length = plan.world.timeouts.get(name).unwrap_or_default();
+    for (row, length) in rows {
         let actor = match row.actor {
             Actor::Master => "the master",
             Actor::Client => "the client",
@@ -41,6 +35,24 @@ pub(super) fn tell(plan: &Plan, page: &mut Page) {
                 row.name, row.base, row.effect, row.mirrors
             ),
         );
+    }
+}
+
+/// How long a deadline is, in words; none if it is not in play.
+fn length_in_play(plan: &Plan, names: &BTreeSet<&str>, length: DeadlineLength) -> Option<String> {
+    let timeout = |name| {
+        let named = names.contains(name);
+        named.then(|| plan.world.timeouts.get(name).unwrap_or_default())
+    };
+    match length {
+        DeadlineLength::Timeout(name) => Some(timeout(name)?.to_string()),
+        // Of a lease, and only groups have it.
+        DeadlineLength::Half(name) => {
+            let half = Span::from_ms(timeout(name)?.ns / 2_000_000);
+            plan.gives("group_ids").then(|| half.to_string())
+        }
+        DeadlineLength::Asked(arg) => plan.gives(arg).then(|| format!("as long as {arg} says")),
+        DeadlineLength::FixedNs(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@
 //! (once by default).
 
 use crate::Test;
-use crate::pair::{Answer, Pair, WRITER, ask, owner};
+use crate::pair::{Answer, Pair, WRITER, ask, endpoints, owner};
 use crate::rig::MIB;
 use crate::same::twin::segment;
 use moonquake_clock::{Clocks, Thread};
@@ -17,6 +17,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_boundary_quarantine", quarantine),
     ("real_boundary_sweep", sweep),
     ("real_boundary_client_ttl", ttl),
+    ("real_boundary_copy_timeout", copy_timeout),
+    ("real_boundary_group_refresh", group_refresh),
     ("real_boundary_graceful_unmount", graceful_unmount),
 ];
 
@@ -176,22 +178,76 @@ fn ttl() {
     });
 }
 
+/// A copy is given up by a sweep exactly 600 s after its start, and its target is freed by the same sweep.
+fn copy_timeout() {
+    let mut pair = Pair::with_segments(&[SEGMENT, SEGMENT]);
+    triple([2 * MIB, MIB, MIB], |repetition, offset_ns| {
+        let base = swept(&mut pair);
+        assert_eq!(pair.allocated(), 0, "the last one is gone");
+        let key = format!("k{repetition}_{offset_ns}");
+        let replicas = pair.put(&key, MIB, &ReplicateConfig::default());
+        let source = endpoints(&replicas)[0];
+        let target = if source == "n0" { "n1" } else { "n0" };
+        // One second after the sweep, so that the next sweep is due when the copy is.
+        pair.at(base, SECOND);
+        assert!(pair.copy(&key, source, &[target]).is_ok(), "a place for the copy");
+        pair.at(base, after(601 * SECOND, offset_ns));
+        pair.tick(Thread::Eviction);
+        let allocated = pair.allocated();
+        swept(&mut pair);
+        assert_eq!(pair.remove(&key), Ok(()), "the copy is given up in the end");
+        allocated
+    });
+}
+
+/// A read of a grouped object lengthens its lease of 10 s once 5 s of it are over.
+fn group_refresh() {
+    let mut pair = Pair::with_segments(&[SEGMENT]);
+    let leased = Err(ErrorCode::ObjectHasLease);
+    triple([Ok(()), leased, leased], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        let base = pair.clocks();
+        let config = ReplicateConfig {
+            group_ids: Some(vec![format!("g{repetition}_{offset_ns}")]),
+            ..ReplicateConfig::default()
+        };
+        pair.put(&key, MIB, &config);
+        assert!(pair.get(&key).is_ok());
+        pair.at(base, after(5 * SECOND, offset_ns));
+        assert!(pair.get(&key).is_ok());
+        pair.at(base, 10 * SECOND);
+        let removed = pair.remove(&key);
+        if removed.is_err() {
+            pair.at(base, 16 * SECOND);
+            assert_eq!(pair.remove(&key), Ok(()), "the key can be removed later");
+        }
+        removed
+    });
+}
+
 /// A segment that leaves gracefully keeps its objects to the last nanosecond of its grace period, also when another one was
 /// asked to leave later and leaves earlier.
 fn graceful_unmount() {
+    let mut pair = Pair::with_segments(&[]);
     let gone = Err(ErrorCode::ObjectNotFound);
-    triple([Ok(()), gone, gone], |_, offset_ns| {
-        let mut pair = Pair::with_segments(&[SEGMENT]);
-        pair.put("k", MIB, &ReplicateConfig::default());
+    triple([Ok(()), gone, gone], |repetition, offset_ns| {
+        let key = format!("k{repetition}_{offset_ns}");
+        pair.mount(&segment(0, SEGMENT), owner(0)).unwrap();
+        pair.put(&key, MIB, &ReplicateConfig::default());
         pair.mount(&segment(1, SEGMENT), owner(1)).unwrap();
         let base = pair.clocks();
         for (number, grace_period_ms) in [(0, 20_000), (1, 20_000), (1, 19_000), (0, 60_000)] {
             assert_eq!(pair.graceful(number, grace_period_ms), Ok(()), "segment {number}");
         }
-        for after_ns in [19 * SECOND, after(20 * SECOND, offset_ns)] {
+        let go_to = |pair: &mut Pair, after_ns| {
             pair.at(base, after_ns);
             pair.run_timers();
-        }
-        pair.get("k").map(|_| ())
+        };
+        go_to(&mut pair, 19 * SECOND);
+        go_to(&mut pair, after(20 * SECOND, offset_ns));
+        let found = pair.get(&key).map(|_| ());
+        // The last deadline would take what is mounted next.
+        go_to(&mut pair, 60 * SECOND);
+        found
     });
 }
