@@ -65,7 +65,9 @@ fn told_to_readers(view: &View<'_>, landed: &[Landed<'_>]) -> BTreeMap<Op, Vec<T
 
 fn leases_of(told: &BTreeMap<Op, Vec<Told>>) -> Leases<'_> {
     let of_op = told.iter().map(|(op, all)| {
-        let leases = all.iter().map(|told| (told, InSegments::of(told.ranges.iter().zip(0..))));
+        let leases = all
+            .iter()
+            .map(|told| (told, InSegments::of(told.ranges.iter().zip(0..))));
         (*op, leases.collect())
     });
     of_op.collect()
