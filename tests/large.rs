@@ -17,10 +17,15 @@ const KEYS: u32 = 20_000;
 fn plan(keys: u32, fault: &str, steps: &str) -> Plan {
     let steps = steps.replace('@', &format!("keys = [\"k{{1..{keys}}}\"], size = \"8B\""));
     let steps = steps.replace('#', &format!("keys = [\"k{{1..{keys}}}\"]"));
+    let watch = if steps.contains("\"b1\"") {
+        "[watch]\nbuffer = [\"b1\"]\n"
+    } else {
+        ""
+    };
     let text = format!(
         "schema = 1\nid = \"large/batch\"\ntitle = \"t\"\nwhy = \"w\"\n\
          [world]\nsegments = {{ n1 = \"64MiB\", n2 = \"64MiB\" }}\nclients = [\"w1\", \"r1\"]\nlocal_buffer = \"64MiB\"\n\
-         [fault]\n{fault}\n[watch]\nbuffer = [\"b1\"]\n[timeline]\nsteps = [\n{steps}]\n\
+         [fault]\n{fault}\n{watch}[timeline]\nsteps = [\n{steps}]\n\
          [report]\nexpected = \"e\"\nrepair = \"r\"\n[[verdict]]\nis = \"holds\"\n"
     );
     parse::from_str("large.scenario.toml", text.as_bytes())
