@@ -74,6 +74,18 @@ pub(crate) enum CliError {
         /// What went wrong.
         what: String,
     },
+    /// A history that is known could not be run on both masters.
+    #[error("{what}")]
+    #[diagnostic(
+        code(moonquake::replay),
+        help("it was the history in {}, with the flags that its `setup.flags` names", path.display())
+    )]
+    Replay {
+        /// What went wrong.
+        what: String,
+        /// The file of the history.
+        path: PathBuf,
+    },
     /// A history that cannot be read or written.
     #[error("{what}")]
     #[diagnostic(
@@ -105,6 +117,22 @@ pub(crate) enum CliError {
     Folder {
         /// The folder.
         folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A folder for what comes out cannot be written to, which is known before anything is run.
+    #[error("nothing can be written to {}, and nothing was run{why}", folder.display())]
+    #[diagnostic(
+        code(moonquake::unwritable_folder),
+        help("name a folder that can be written to with `{flag} DIR`")
+    )]
+    Unwritable {
+        /// The flag that names it.
+        flag: &'static str,
+        /// The folder.
+        folder: PathBuf,
+        /// What is in the way, if that is known, behind a colon.
+        why: String,
         /// Why not.
         source: io::Error,
     },
@@ -383,6 +411,7 @@ impl CliError {
             | CliError::SameId { .. }
             | CliError::NoScenarios { .. }
             | CliError::Folder { .. }
+            | CliError::Unwritable { .. }
             | CliError::Profile { .. }
             | CliError::NothingToFormat
             | CliError::NoneOfDimension { .. }
@@ -406,6 +435,7 @@ impl CliError {
             | CliError::Signals { .. }
             | CliError::Serve { .. }
             | CliError::Differ { .. }
+            | CliError::Replay { .. }
             | CliError::Harness { .. } => Exit::Harness,
         }
     }

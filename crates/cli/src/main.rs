@@ -7,6 +7,7 @@ mod embedded;
 mod engines;
 mod error;
 mod exit;
+mod folder;
 mod library;
 mod out;
 mod quantity;

@@ -9,6 +9,7 @@ use crate::{
 use moonquake_clock::{Clocks, Span};
 use moonquake_faults::Quirk;
 use moonquake_protocol::{BufferDescriptor, ErrorCode, GetReplicaListResponse, Request, Response};
+use std::collections::BTreeSet;
 
 /// What is known of one key.
 #[derive(Clone, Debug)]
@@ -115,7 +116,7 @@ impl BatchGet {
                 continue;
             };
             let size = replica.size;
-            if room.next() != Some(&true) || !self.memory.holds(at, size) {
+            if room.next() != Some(&true) || !self.config.has_room(self.memory, at, size) {
                 *entry = Entry::Over(NO_ROOM);
                 continue;
             }
@@ -153,7 +154,7 @@ impl BatchGet {
             Entry::Reading { .. } => ends.next().copied(),
         };
         let ended: Vec<Option<Moved>> = self.entries.iter().map(&mut of_entry).collect();
-        let failed_groups: Vec<&str> = (self.entries.iter().zip(&ended))
+        let failed_groups: BTreeSet<&str> = (self.entries.iter().zip(&ended))
             .filter_map(|(entry, moved)| match (entry, moved) {
                 (Entry::Reading { endpoint, .. }, Some(moved)) if moved.result.is_err() => {
                     Some(endpoint.as_str())
@@ -164,7 +165,7 @@ impl BatchGet {
         let result = |(entry, moved): (&Entry, &Option<Moved>)| match (entry, moved) {
             (Entry::Over(outcome), _) => outcome.clone(),
             (Entry::Reading { endpoint, lease, .. }, Some(moved)) => {
-                let grouped = self.same_node && failed_groups.contains(&endpoint.as_str());
+                let grouped = self.same_node && failed_groups.contains(endpoint.as_str());
                 if moved.result.is_err() || grouped {
                     return Outcome::Error(ErrorCode::TransferFail);
                 }

@@ -10,7 +10,7 @@ use moonquake_clock::Clocks;
 use moonquake_protocol::{
     ErrorCode, ObjectMeta, ReplicaDescriptor, ReplicaType, ReplicateConfig, Request, Response,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -181,19 +181,16 @@ impl BatchPut {
 
     /// Each key fails with its own transfers; where they are grouped by node, with any of the group.
     fn written(&mut self, moved: &[Moved]) -> Want {
-        let failed: Vec<(usize, String)> = (self.moves.iter().zip(moved))
-            .filter(|(_, moved)| moved.result.is_err())
-            .map(|(of, _)| of.clone())
-            .collect();
+        let failed = (self.moves.iter().zip(moved)).filter(|(_, moved)| moved.result.is_err());
+        let failed = failed.map(|((index, endpoint), _)| (*index, endpoint.as_str()));
+        let (indices, groups): (BTreeSet<usize>, BTreeSet<&str>) = failed.unzip();
         let grouped = self.kind == PutKind::Put && self.replicate.prefer_alloc_in_same_node;
         for (index, endpoint) in &self.moves {
-            let is_hit = failed.iter().any(|(other, group)| {
-                if grouped {
-                    group == endpoint
-                } else {
-                    other == index
-                }
-            });
+            let is_hit = if grouped {
+                groups.contains(endpoint.as_str())
+            } else {
+                indices.contains(index)
+            };
             if is_hit {
                 let result = &mut self.entries[*index].result;
                 result.get_or_insert(Outcome::Error(ErrorCode::TransferFail));

@@ -96,7 +96,7 @@ impl Get {
     }
 
     fn read_or_stage(&mut self, id: u64, replica: &BufferDescriptor) -> Want {
-        if !self.memory.holds(0, replica.size) {
+        if !self.config.has_room(self.memory, 0, replica.size) {
             return Want::Done(NO_ROOM);
         }
         match self.memory.all(vec![replica.size]) {

@@ -87,6 +87,12 @@ impl ClientConfig {
         self.guards.stand(guard)
     }
 
+    /// Whether a read may put so many bytes there, as far as is known before staging memory is asked for. Mirrors
+    /// `real_client.cpp:get_into_range_internal` and `batch_get_into_internal`.
+    pub(crate) fn has_room(&self, memory: NearMemory, at: u64, size: u64) -> bool {
+        memory.holds(at, size) || !self.guarded(Guard::ShortBufferRefused)
+    }
+
     /// What a put is told whose key exists. Mirrors `client_service.cpp:Client::Put`, which calls it success.
     pub(crate) fn put_of_existing(&self) -> Outcome {
         if self.quirks.has(Quirk::ExistingKeyIsSuccess) {

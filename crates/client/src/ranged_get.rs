@@ -69,6 +69,8 @@ pub struct RangedGet {
     config: ClientConfig,
     objects: Vec<Object>,
     parts: Vec<Part>,
+    /// The parts of each object that has not been asked for yet.
+    parts_of: Vec<Vec<usize>>,
     memory: NearMemory,
     /// The object whose query is under way, or the next one.
     asking: usize,
@@ -93,6 +95,7 @@ impl RangedGet {
     pub fn of_each(config: ClientConfig, keys: Vec<String>, ranges: &[ByteRange]) -> RangedGet {
         let (mut objects, mut parts): (Vec<Object>, Vec<Part>) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<String, usize> = BTreeMap::new();
+        let mut parts_of: Vec<Vec<usize>> = Vec::new();
         for key in keys {
             let object = *known.entry(key).or_insert_with_key(|key| {
                 objects.push(Object {
@@ -100,8 +103,10 @@ impl RangedGet {
                     replica: None,
                     known: Vec::new(),
                 });
+                parts_of.push(Vec::new());
                 objects.len() - 1
             });
+            parts_of[object].extend(parts.len()..parts.len() + ranges.len());
             parts.extend(ranges.iter().map(|range| Part {
                 object,
                 range: *range,
@@ -113,6 +118,7 @@ impl RangedGet {
             config,
             objects,
             parts,
+            parts_of,
             memory: NearMemory::CALLER,
             asking: 0,
             renewing: Vec::new(),
@@ -155,10 +161,12 @@ impl RangedGet {
             Ok(((_, replica), _)) => Ok(replica.size),
             Err(code) => Err(*code),
         };
-        for part in self.parts.iter_mut().filter(|part| part.object == object) {
+        for index in std::mem::take(&mut self.parts_of[object]) {
+            let part = &mut self.parts[index];
             part.at = self.filled;
+            let has_room = |range: ByteRange| self.config.has_room(self.memory, part.at, range.size);
             let refused = match size {
-                Ok(size) if part.range.lies_in(size) && self.memory.holds(part.at, part.range.size) => None,
+                Ok(size) if part.range.lies_in(size) && has_room(part.range) => None,
                 Ok(_) => Some(ErrorCode::InvalidParams),
                 Err(code) => Some(code),
             };

@@ -120,6 +120,8 @@ guards! {
         lifted "it is told as success", mirrors "client_service.cpp:Client::Get";
     SessionChecksLease "session-checks-lease" Client "A session whose lease is over does not begin to read",
         lifted "it reads first and checks afterwards", mirrors "real_client.cpp (get sessions)";
+    ShortBufferRefused "short-buffer-refused" Client "A read into a buffer of its caller that is too short is refused",
+        lifted "it goes on behind the end of the buffer", mirrors "real_client.cpp:get_into_range_internal";
     RangedGetRenewsLease "ranged-get-renews-lease" Client "A read of ranges asks for its lease again whenever half of it is over",
         lifted "it lives by the lease of its first query", mirrors "real_client.cpp:get_into_ranges_internal";
     FailedPutIsRevoked "failed-put-is-revoked" Client "A put whose transfer failed revokes what it was given",

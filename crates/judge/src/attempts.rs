@@ -88,7 +88,7 @@ impl Attempt {
     }
 
     /// Its ranges, and those that copies added to them.
-    fn places(&self) -> impl Iterator<Item = &Range> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Range> {
         self.ranges
             .iter()
             .chain(self.copied.iter().map(|(_, range)| range))
@@ -112,6 +112,8 @@ pub(crate) struct Attempts {
     pub(crate) copies: Copies,
     /// The latest attempt of each key, while the walk goes on.
     current: BTreeMap<String, usize>,
+    /// Those of each key, in order.
+    by_key: BTreeMap<String, Vec<usize>>,
 }
 
 /// Whether a PutEnd or PutRevoke means replicas in memory. One that names another kind of replica than the put has is
@@ -236,6 +238,8 @@ impl Attempts {
     fn begin(&mut self, frame: &Frame<'_>, entry: Entry<'_>) {
         self.supersede(frame.pos, &entry.key);
         self.current.insert(entry.key.clone(), self.all.len());
+        let of_key = self.by_key.entry(entry.key.clone()).or_default();
+        of_key.push(self.all.len());
         self.all.push(Attempt {
             key: entry.key,
             client: frame.event.actor.clone(),
@@ -274,9 +278,8 @@ impl Attempts {
         let sent = view
             .leg(frame.message, Leg::RequestSent)
             .map_or(frame.pos, |sent| sent.pos);
-        let own =
-            |(_, attempt): &(usize, &Attempt)| attempt.key == key && attempt.client == frame.event.actor;
-        let mut candidates = self.all.iter().enumerate().filter(own);
+        let own = |(_, attempt): &(usize, &Attempt)| attempt.client == frame.event.actor;
+        let mut candidates = self.numbered_of(key).filter(own);
         let found = if by_itself {
             candidates.rfind(|(_, attempt)| attempt.start <= sent)
         } else {
@@ -288,9 +291,16 @@ impl Attempts {
 
     /// The latest attempt of a key that began before `pos`.
     pub(crate) fn latest(&self, key: &str, pos: Pos) -> Option<&Attempt> {
-        self.all
-            .iter()
-            .rev()
-            .find(|attempt| attempt.key == key && attempt.start < pos)
+        self.of_key(key).rfind(|attempt| attempt.start < pos)
+    }
+
+    /// The attempts of a key, in order.
+    pub(crate) fn of_key(&self, key: &str) -> impl DoubleEndedIterator<Item = &Attempt> {
+        self.numbered_of(key).map(|(_, attempt)| attempt)
+    }
+
+    fn numbered_of(&self, key: &str) -> impl DoubleEndedIterator<Item = (usize, &Attempt)> {
+        let of_key = self.by_key.get(key).into_iter().flatten();
+        of_key.filter_map(|index| Some((*index, self.all.get(*index)?)))
     }
 }

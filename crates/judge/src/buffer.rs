@@ -3,9 +3,11 @@
 use crate::check::{accesses, names, sight};
 use crate::judgement::{BufferAnswer, NameAnswer, Touch, Touched};
 use crate::outcome;
+use crate::overlaps::Covered;
 use crate::proof::death_of;
 use crate::regions::Lanes;
 use crate::view::{Pos, Transfer, View};
+use moonquake_clock::Span;
 use moonquake_evidence::{Kind, Op, Range, staging_of};
 use std::collections::BTreeMap;
 
@@ -226,15 +228,16 @@ pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
         .bound
         .get(name)
         .and_then(|(bound, range)| Some((*bound, (*range)?)));
+    // What is known already, by who did it, when, and in which direction.
+    let mut known: BTreeMap<(Option<Op>, Span, bool), Covered> = BTreeMap::new();
+    for (_, touch) in &all {
+        let alike = known.entry((touch.op, touch.at, touch.write)).or_default();
+        alike.add(touch.from, touch.to);
+    }
     for landed in view.landed() {
         let seen_there = |write: bool, from: u64, to: u64| {
-            all.iter().any(|(_, touch)| {
-                touch.op == landed.event.op
-                    && touch.at == landed.event.at
-                    && touch.write == write
-                    && touch.from < to
-                    && from < touch.to
-            })
+            let alike = known.get(&(landed.event.op, landed.event.at, write));
+            alike.is_some_and(|alike| alike.overlaps(from, to))
         };
         let end = view
             .transfers
@@ -256,6 +259,10 @@ pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
             _ => None,
         };
         if let Some((write, from, to)) = extra {
+            let alike = known
+                .entry((landed.event.op, landed.event.at, write))
+                .or_default();
+            alike.add(from, to);
             all.push((
                 landed.pos,
                 touch(view, landed.pos, landed.event.op, write, from, to),

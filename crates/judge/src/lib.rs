@@ -17,6 +17,7 @@ mod judgement;
 mod lease;
 mod master_clock;
 mod outcome;
+mod overlaps;
 mod proof;
 mod regions;
 mod rpc;

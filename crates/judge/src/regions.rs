@@ -22,6 +22,7 @@ mod grants;
 mod segments;
 mod staging;
 
+use crate::overlaps::Overlaps;
 use crate::view::{Pos, Transfer, View};
 use crate::{Hit, Touch};
 use moonquake_clock::Span;
@@ -119,6 +120,12 @@ pub(crate) struct Lane {
     /// Whether it is the memory of a node, and not a client's.
     segment: bool,
     tenures: Vec<Tenure>,
+    /// The tenures by their bytes.
+    index: Overlaps,
+    /// The accesses of all tenures by their bytes, in the order of the tenures.
+    accesses: Overlaps,
+    /// The tenure of each access, and its place there.
+    places: Vec<(usize, usize)>,
 }
 
 /// An epoch by places in the record.
@@ -187,14 +194,29 @@ impl Tenure {
     }
 }
 
+/// The tenures by their bytes, which never change.
+fn index_of(tenures: &[Tenure]) -> Overlaps {
+    let bytes = tenures.iter().zip(0..);
+    Overlaps::of(bytes.map(|(tenure, number)| (tenure.from, tenure.to, number)))
+}
+
 impl Lane {
     fn new(name: &str, size: u64, segment: bool, mut tenures: Vec<Tenure>) -> Lane {
         tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+        let places: Vec<(usize, usize)> = (tenures.iter().zip(0..))
+            .flat_map(|(tenure, number)| (0..tenure.touches.len()).map(move |place| (number, place)))
+            .collect();
+        let access = |(number, place): (usize, usize)| &tenures[number].touches[place].1;
+        let bytes = places.iter().zip(0..);
+        let bytes = bytes.map(|(at, index)| (access(*at).from, access(*at).to, index));
         Lane {
+            accesses: Overlaps::of(bytes),
+            index: index_of(&tenures),
             name: name.to_owned(),
             size,
             segment,
             tenures,
+            places,
         }
     }
 }
@@ -222,13 +244,18 @@ impl Lanes {
     /// To whom bytes of a place belonged at `pos`.
     pub(crate) fn hits(&self, view: &View<'_>, place: &str, (from, to): (u64, u64), pos: Pos) -> Vec<Hit> {
         let lane = self.0.iter().filter(|lane| lane.name == place);
-        let numbered = lane.flat_map(|lane| lane.tenures.iter().zip(1..));
-        // Where an event ends one epoch and begins another, the newer one counts.
-        let there = numbered.filter(|(tenure, _)| {
-            tenure.covers(pos)
-                && tenure.until.is_none_or(|until| until.pos != pos)
-                && tenure.overlaps(from, to)
+        let numbered = lane.flat_map(|lane| {
+            let there = lane.index.over(from, to).into_iter();
+            there.map(|number| {
+                (
+                    &lane.tenures[number],
+                    u32::try_from(number + 1).unwrap_or(u32::MAX),
+                )
+            })
         });
+        // Where an event ends one epoch and begins another, the newer one counts.
+        let there = numbered
+            .filter(|(tenure, _)| tenure.covers(pos) && tenure.until.is_none_or(|until| until.pos != pos));
         there
             .map(|(tenure, epoch)| Hit {
                 place: place.to_owned(),
@@ -273,12 +300,16 @@ impl Lanes {
     pub(crate) fn is_late(&self, view: &View<'_>, name: &str, pos: Pos, touch: &Touch) -> bool {
         let (place, (from, to)) = place_of(view, name, (touch.from, touch.to));
         let lane = self.0.iter().filter(|lane| lane.name == place);
-        let tenures = lane.flat_map(|lane| &lane.tenures);
-        let alike = tenures.flat_map(|tenure| &tenure.touches).filter(|(_, access)| {
-            (access.op, access.at, access.write) == (touch.op, touch.at, touch.write)
-                && access.from < to
-                && from < access.to
+        let there = lane.flat_map(|lane| {
+            let places = lane
+                .accesses
+                .over(from, to)
+                .into_iter()
+                .map(|index| lane.places[index]);
+            places.map(|(number, place)| &lane.tenures[number].touches[place])
         });
+        let alike = there
+            .filter(|(_, access)| (access.op, access.at, access.write) == (touch.op, touch.at, touch.write));
         // The same operation may touch the bytes again at the same instant, and be late by then.
         let nearest = alike.min_by_key(|(seen, access)| (seen.abs_diff(pos), !access.late));
         nearest.is_some_and(|(_, access)| access.late)

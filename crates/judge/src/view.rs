@@ -2,6 +2,8 @@
 //! injector says finds its way in.
 
 use crate::Cited;
+use crate::overlaps::InSegments;
+use crate::rpc::{self, Family};
 use moonquake_clock::Span;
 use moonquake_evidence::{Block, Change, Event, EventId, Kind, Leg, Observer, Op, Range, State, staging_of};
 use moonquake_scenario::{Do, Plan, Step, Verb, What};
@@ -105,6 +107,16 @@ pub(crate) struct Ended<'a> {
     pub(crate) note: Option<&'a str>,
 }
 
+/// The transfers of one operation.
+#[derive(Clone, Debug, Default)]
+struct OfOp<'a> {
+    all: Vec<u64>,
+    /// Those whose range nobody saw.
+    nowhere: Vec<u64>,
+    /// The others, by their numbers in `all`.
+    ranges: InSegments<'a>,
+}
+
 /// The plan and the evidence of one run, with everything that the judge looks up.
 pub(crate) struct View<'a> {
     pub(crate) plan: &'a Plan,
@@ -115,9 +127,36 @@ pub(crate) struct View<'a> {
     pub(crate) runs: BTreeMap<Op, Run>,
     pub(crate) states: Vec<(Pos, &'a State)>,
     pub(crate) bound: BTreeMap<&'a str, (Pos, Option<&'a Range>)>,
+    /// The transfers of each operation.
+    of_op: BTreeMap<Op, OfOp<'a>>,
+    /// The ranges that handled queries told of, by the place of the frame in `frames`.
+    queried: InSegments<'a>,
+    /// Where memory can have been taken from somebody by something else than an answer to whoever has it.
+    takings: Vec<Pos>,
     /// Where somebody saw an actor start or end.
     changes: Vec<Pos>,
     last: EventId,
+}
+
+/// Whether an event can take memory from somebody other than by its own answer: a round of the master's threads, a call
+/// that takes away, an actor that came or went.
+fn takes_memory(event: &Event) -> bool {
+    match &event.kind {
+        _ if event.observer == Observer::Injector => false,
+        Kind::Tick { .. } | Kind::Actor { .. } => true,
+        Kind::Frame {
+            leg: Leg::RequestHandled,
+            rpc,
+            ..
+        } => {
+            let harmless = matches!(
+                rpc::family(rpc),
+                Some(Family::Start | Family::End | Family::Query | Family::Exist)
+            );
+            !harmless && !rpc::is_ping(rpc) && !rpc::is_replication_start(rpc)
+        }
+        _ => false,
+    }
 }
 
 impl<'a> View<'a> {
@@ -133,16 +172,58 @@ impl<'a> View<'a> {
             runs: BTreeMap::new(),
             states: Vec::new(),
             bound: BTreeMap::new(),
+            of_op: BTreeMap::new(),
+            queried: InSegments::default(),
+            takings: Vec::new(),
             changes: Vec::new(),
             last,
         };
         for (pos, event) in events.iter().enumerate() {
             view.index(pos, event);
         }
+        view.index_transfers();
+        view.index_queries();
         Some(view)
     }
 
+    fn index_transfers(&mut self) {
+        let mut of_op: BTreeMap<Op, Vec<u64>> = BTreeMap::new();
+        for (number, transfer) in &self.transfers {
+            if let Some(op) = transfer.op {
+                of_op.entry(op).or_default().push(*number);
+            }
+        }
+        let indexed = |all: Vec<u64>| {
+            let range = |number: &u64| self.transfers.get(number).and_then(|transfer| transfer.range);
+            OfOp {
+                nowhere: all
+                    .iter()
+                    .copied()
+                    .filter(|number| range(number).is_none())
+                    .collect(),
+                ranges: InSegments::of(
+                    all.iter()
+                        .zip(0..)
+                        .filter_map(|(number, place)| Some((range(number)?, place))),
+                ),
+                all,
+            }
+        };
+        self.of_op = of_op.into_iter().map(|(op, all)| (op, indexed(all))).collect();
+    }
+
+    fn index_queries(&mut self) {
+        let queries = self.frames.iter().zip(0..).filter(|(frame, _)| {
+            frame.leg == Leg::RequestHandled && rpc::family(frame.rpc) == Some(Family::Query)
+        });
+        let told = queries.flat_map(|(frame, place)| frame.ranges.iter().map(move |range| (range, place)));
+        self.queried = InSegments::of(told);
+    }
+
     fn index(&mut self, pos: Pos, event: &'a Event) {
+        if takes_memory(event) {
+            self.takings.push(pos);
+        }
         match (&event.kind, event.observer) {
             (_, Observer::Injector) => {}
             (
@@ -319,10 +400,42 @@ impl<'a> View<'a> {
 
     /// The transfers of one operation.
     pub(crate) fn transfers_of(&self, op: Op) -> impl Iterator<Item = (u64, &Transfer<'a>)> + '_ {
-        self.transfers
-            .iter()
-            .filter(move |(_, transfer)| transfer.op == Some(op))
-            .map(|(number, transfer)| (*number, transfer))
+        let all = self.of_op.get(&op).into_iter().flat_map(|of_op| &of_op.all);
+        all.filter_map(|number| Some((*number, self.transfers.get(number)?)))
+    }
+
+    /// Those of them whose range overlaps one of these.
+    pub(crate) fn transfers_over<'b>(
+        &self,
+        op: Op,
+        ranges: impl IntoIterator<Item = &'b Range>,
+    ) -> impl Iterator<Item = &Transfer<'a>> + '_ {
+        let of_op = self.of_op.get(&op);
+        let places = of_op.map_or_else(Vec::new, |of_op| of_op.ranges.over_any(ranges));
+        let numbers = places.into_iter().filter_map(move |place| of_op?.all.get(place));
+        numbers.filter_map(|number| self.transfers.get(number))
+    }
+
+    /// Those of them whose range nobody saw.
+    pub(crate) fn transfers_nowhere(&self, op: Op) -> impl Iterator<Item = &Transfer<'a>> + '_ {
+        let nowhere = self.of_op.get(&op).into_iter().flat_map(|of_op| &of_op.nowhere);
+        nowhere.filter_map(|number| self.transfers.get(number))
+    }
+
+    /// The handled queries that told of bytes of these ranges, in order.
+    pub(crate) fn queries_over<'b>(
+        &self,
+        ranges: impl IntoIterator<Item = &'b Range>,
+    ) -> impl Iterator<Item = &Frame<'a>> + '_ {
+        let places = self.queried.over_any(ranges).into_iter();
+        places.filter_map(|place| self.frames.get(place))
+    }
+
+    /// The places between two others at which memory can have been taken from somebody.
+    pub(crate) fn takings(&self, from: Pos, until: Pos) -> impl Iterator<Item = Pos> + '_ {
+        let first = self.takings.partition_point(|pos| *pos <= from);
+        let between = self.takings[first..].iter().copied();
+        between.take_while(move |pos| *pos < until)
     }
 
     /// Every part that landed, in order.

@@ -8,8 +8,11 @@
 //!
 //! - Of the replica kinds there are those in memory and, where a client reports one, those on a client's own disk.
 //! - Where upstream's handler throws because 2^32 or more replicas are asked for, the answer is INTERNAL_ERROR, in a batch for each key.
+//!   With fewer it throws or not as the memory of its machine is (10^8 are answered, 10^9 were too many for one with 23 GB); here such a
+//!   write gets the replicas that there is room for.
 //! - Sums that overflow upstream do not overflow here: grace periods from about 2^63 ns on, most of which end at once there, time-outs
-//!   of tasks near 2^63 ns, and mounted bytes from 2^63 on.
+//!   of tasks near 2^63 ns, and mounted bytes from 2^63 on: it takes a segment of 2^64-1 bytes, shows its gauge as -1 and their sum as 0.
+//!   Just below the sum is rounded there, as it goes through a floating-point number.
 //! - A pattern with more than 200 groups one in the other is refused with INVALID_PARAMS.
 //! - The search for a pattern with a back reference ends after a million steps a key, or a thousand once all keys of the request
 //!   have used twenty million beyond their thousands, and takes the key for one that does not match.
@@ -58,6 +61,7 @@ use moonquake_offset as allocator;
 
 pub use config::{ConfigError, MasterConfig};
 pub use drain::{DrainJob, DrainRequest, JobStatus};
+pub use owners::Held;
 pub use placement::Strategy;
 pub use refuse::refuse;
 pub use view::{MountTold, Place, View};

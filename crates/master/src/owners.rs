@@ -4,9 +4,11 @@
 
 use crate::Master;
 use crate::objects::{Id, Replica};
+use crate::segments::MountId;
 use moonquake_clock::Clocks;
 use moonquake_faults::Quirk;
 use moonquake_protocol::ReplicaType;
+use std::collections::BTreeSet;
 
 impl Master {
     /// From now on the owners of all segments report with [`Master::write_landed`]. Without that, as over a network, no
@@ -43,13 +45,22 @@ impl Master {
         lacks && !self.config.quirks.has(Quirk::EndNeedsNoWrite)
     }
 
-    /// Whether an owner may let a transfer with the descriptor of replica `id` reach `address`: its range has not been
-    /// given back, or its segment is not in use at all.
-    pub fn may_reach(&self, now: Clocks, id: u64, address: u64) -> bool {
-        self.is_held(now, id, address) || self.config.quirks.has(Quirk::DescriptorOutlivesRange)
+    /// The descriptors that are good until the next request or round.
+    pub fn held(&self) -> Held {
+        let in_objects = self.objects.iter().flat_map(|(_, object)| object.replicas.iter());
+        let kept = self.quarantined.iter().flat_map(|kept| kept.replicas.iter());
+        let all = in_objects.chain(kept).map(|replica| (replica.id, replica.mount));
+        Held(all.collect())
     }
 
-    fn is_held(&self, now: Clocks, id: u64, address: u64) -> bool {
+    /// Whether an owner may let a transfer with the descriptor of replica `id` reach `address`: its range has not been
+    /// given back, or its segment is not in use at all. `held` is what is good now; to ask for it each time would be a look
+    /// at every object.
+    pub fn may_reach(&self, now: Clocks, held: &Held, id: u64, address: u64) -> bool {
+        self.is_held(now, held, id, address) || self.config.quirks.has(Quirk::DescriptorOutlivesRange)
+    }
+
+    fn is_held(&self, now: Clocks, held: &Held, id: u64, address: u64) -> bool {
         let inside = |base: u64, size: u64| address.checked_sub(base).is_some_and(|offset| offset < size);
         let mount = self
             .segments
@@ -59,18 +70,11 @@ impl Master {
             return true;
         };
         // A segment that is closed after its return is closed for the sake of those who still reach into it.
-        if present
-            .closed
-            .iter()
-            .any(|due| !due.reached(&self.config.rules, now))
-        {
-            return true;
-        }
-        let held = |replica: &Replica| replica.id == id && replica.mount == mount;
-        let in_objects = self
-            .objects
-            .iter()
-            .any(|(_, object)| object.replicas.iter().any(held));
-        in_objects || self.quarantined.iter().any(|kept| kept.replicas.iter().any(held))
+        let closed = &present.closed;
+        closed.iter().any(|due| !due.reached(&self.config.rules, now)) || held.0.contains(&(id, mount))
     }
 }
+
+/// Which replicas have a range, each on which mount of its segment.
+#[derive(Clone, Debug)]
+pub struct Held(BTreeSet<(u64, MountId)>);

@@ -197,8 +197,10 @@ fn a_cut_connection_fails_the_call() {
     assert_eq!(link.call(&exist("y")).unwrap(), Ok(Response::ExistKey(Ok(true))));
 }
 
-#[test]
-fn what_an_odd_master_answers_is_an_answer() {
+/// What a master does that keeps to no rule, and what its client is told, by a name.
+type OddCase = (&'static str, Reply, Result<Response, &'static str>);
+
+fn odd_masters() -> Vec<OddCase> {
     let header = |sequence: u32, length: u32| {
         let mut bytes = vec![0x15, 0, 0, 0];
         bytes.extend(sequence.to_le_bytes());
@@ -207,7 +209,7 @@ fn what_an_odd_master_answers_is_an_answer() {
         bytes
     };
     let exist_yes = [&header(0, 7)[..], &0x90e8_00d2_u32.to_le_bytes(), &[1, 1, 9]].concat();
-    let cases: Vec<(&str, Reply, Result<Response, &str>)> = vec![
+    vec![
         (
             "extra bytes, no literal",
             Reply::Bytes(exist_yes),
@@ -246,8 +248,12 @@ fn what_an_odd_master_answers_is_an_answer() {
             Reply::Refuse(RpcError::invalid_arguments()),
             Err("invalid rpc arg"),
         ),
-    ];
-    for (name, reply, wanted) in cases {
+    ]
+}
+
+#[test]
+fn what_an_odd_master_answers_is_an_answer() {
+    for (name, reply, wanted) in odd_masters() {
         let once = std::sync::Mutex::new(Some(reply));
         let master = ScriptedMaster::start(move |_| {
             once.lock()

@@ -23,7 +23,7 @@ pub use text::{bytes, time};
 use crate::Postmortem;
 use evidence::Linked;
 use maud::{Markup, html as markup};
-use trim::{LIMIT, ROOM, Trim, linked};
+use trim::{LIMIT, MAX_OWNERS_DRAWN, Picture, ROOM, Trim, linked};
 
 /// The postmortem as one self-contained page of less than 300,000 bytes. Of a long run it leaves out what is looked for
 /// least, and says so in its place.
@@ -33,13 +33,19 @@ pub fn html(postmortem: &Postmortem) -> String {
         "{word}: {} on {}, {}",
         postmortem.scenario.id, postmortem.run.engine, postmortem.run.profile
     );
-    let mut made = page(&title, &body(postmortem, &Trim::NOTHING));
-    if made.len() < LIMIT {
-        return made;
-    }
-    for trim in Trim::steps() {
+    let owners: usize = postmortem
+        .lanes
+        .places
+        .iter()
+        .map(|place| place.epochs.len())
+        .sum();
+    let may_fit = |trim: &Trim| trim.picture != Picture::Whole || owners <= MAX_OWNERS_DRAWN;
+    let steps = Trim::steps().map(|trim| (trim, ROOM));
+    let all = std::iter::once((Trim::NOTHING, LIMIT - 1)).chain(steps);
+    let mut made = String::new();
+    for (trim, room) in all.filter(|(trim, _)| may_fit(trim)) {
         made = page(&title, &body(postmortem, &trim));
-        if made.len() <= ROOM {
+        if made.len() <= room {
             break;
         }
     }

@@ -95,6 +95,8 @@ pub fn from_str(path: &str, text: &[u8]) -> Result<Plan, ScenarioErrors> {
         return Err(too_large(path, text.len() as u64));
     }
     let text = readable(path, text)?;
+    // Editors on Windows put a mark of the encoding in front.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let document = match DeTable::parse(text) {
         Ok(document) => document,
         Err(error) => return Err(syntax(path, text, &error)),
@@ -132,6 +134,10 @@ fn readable<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ScenarioErrors> 
             message,
             "begin with `schema = 1`, and compare with an example",
         ));
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        let message = "the file is UTF-16 text, as its first two bytes say".to_owned();
+        return Err(ScenarioErrors::of_file(path, message, help));
     }
     if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
         let message = format!(

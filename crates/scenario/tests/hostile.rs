@@ -44,6 +44,28 @@ fn message(text: &[u8]) -> String {
         .clone()
 }
 
+/// Editors on Windows put EF BB BF in front of UTF-8, or write UTF-16.
+#[test]
+fn a_mark_of_the_encoding_in_front_is_read_over_or_told() {
+    let text = &EXAMPLES[0];
+    let marked = format!("\u{feff}{text}");
+    let plan = |text: &str| parse::from_str("x", text.as_bytes()).map_err(|errors| errors.plain());
+    assert_eq!(plan(&marked), plan(text));
+    assert!(plan(&marked).is_ok());
+    // A place in the file is what an editor shows.
+    let place = |text: &str| read(text.as_bytes()).expect("this is no scenario").plain();
+    assert_eq!(place("\u{feff}schema = 2"), place("schema = 2"));
+    let wide = |to: fn(u16) -> [u8; 2]| marked.encode_utf16().flat_map(to).collect::<Vec<u8>>();
+    for bytes in [wide(u16::to_le_bytes), wide(u16::to_be_bytes)] {
+        let errors = read(&bytes).expect("this is no scenario");
+        assert_eq!(
+            errors.problems[0].message,
+            "the file is UTF-16 text, as its first two bytes say"
+        );
+        assert!(errors.plain().contains("save it as UTF-8"), "{}", errors.plain());
+    }
+}
+
 #[test]
 fn files_that_are_no_text_are_named() {
     assert_eq!(message(b""), "the file is empty");

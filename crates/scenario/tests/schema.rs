@@ -74,11 +74,6 @@ impl Validator {
             "oneOf" => fail(list().filter(fits).count() == 1),
             "not" => fail(!fits(&wanted)),
             "required" => fail(list().all(|key| value.get(key.as_str().unwrap()).is_some())),
-            "items" => value
-                .as_array()
-                .into_iter()
-                .flatten()
-                .try_for_each(|item| self.accepts(wanted, item)),
             "minItems" => fail(
                 value
                     .as_array()
@@ -94,39 +89,56 @@ impl Validator {
                     .as_f64()
                     .is_none_or(|found| found <= wanted.as_f64().unwrap()),
             ),
-            "properties" => wanted.as_object().unwrap().iter().try_for_each(|(key, schema)| {
-                value.get(key).map_or(Ok(()), |found| {
-                    self.accepts(schema, found)
-                        .map_err(|error| format!("{key}: {error}"))
-                })
-            }),
-            "additionalProperties" => {
-                let known = rules.get("properties").and_then(Value::as_object);
-                let others = value.as_object().into_iter().flatten();
-                others
-                    .filter(|(key, _)| known.is_none_or(|known| !known.contains_key(*key)))
-                    .try_for_each(|(key, found)| {
-                        self.accepts(wanted, found)
-                            .map_err(|error| format!("{key}: {error}"))
-                    })
+            "items" | "properties" | "additionalProperties" | "propertyNames" => {
+                self.inside(rule, wanted, rules, value)
             }
-            "propertyNames" => value
-                .as_object()
-                .into_iter()
-                .flatten()
-                .try_for_each(|(key, _)| self.accepts(wanted, &Value::String(key.clone()))),
-            "dependentRequired" => fail(wanted.as_object().unwrap().iter().all(|(key, needs)| {
-                value.get(key).is_none()
-                    || needs
-                        .as_array()
-                        .unwrap()
-                        .iter()
-                        .all(|need| value.get(need.as_str().unwrap()).is_some())
-            })),
+            "dependentRequired" => fail(has_what_it_needs(wanted, value)),
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => Ok(()),
             other => panic!("the validator of this test does not know {other}"),
         }
     }
+
+    /// A rule about what a list or an object holds.
+    fn inside(
+        &self,
+        rule: &str,
+        wanted: &Value,
+        rules: &Map<String, Value>,
+        value: &Value,
+    ) -> Result<(), String> {
+        let named = |key: &str, schema: &Value, found: &Value| {
+            self.accepts(schema, found)
+                .map_err(|error| format!("{key}: {error}"))
+        };
+        let mut entries = value.as_object().into_iter().flatten();
+        match rule {
+            "items" => value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .try_for_each(|item| self.accepts(wanted, item)),
+            "properties" => wanted.as_object().unwrap().iter().try_for_each(|(key, schema)| {
+                value.get(key).map_or(Ok(()), |found| named(key, schema, found))
+            }),
+            "additionalProperties" => {
+                let known = rules.get("properties").and_then(Value::as_object);
+                entries
+                    .filter(|(key, _)| known.is_none_or(|known| !known.contains_key(*key)))
+                    .try_for_each(|(key, found)| named(key, wanted, found))
+            }
+            _ => entries.try_for_each(|(key, _)| self.accepts(wanted, &Value::String(key.clone()))),
+        }
+    }
+}
+
+/// Whether a value has, for each key that it has, those that this one needs.
+fn has_what_it_needs(wanted: &Value, value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    let mut all = wanted.as_object().unwrap().iter();
+    all.all(|(key, needs)| {
+        let mut needs = needs.as_array().unwrap().iter();
+        !has(key) || needs.all(|need| has(need.as_str().unwrap()))
+    })
 }
 
 fn has_type(wanted: &Value, value: &Value) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::folder::try_folder;
 use crate::out::Out;
 use crate::run::Format;
 use crate::stop::Stop;
@@ -123,18 +124,6 @@ pub(crate) fn execute(args: &Args, seed: u64, format: Format, out: &mut Out) -> 
     }
 }
 
-/// Whether histories can be written there once they are found, which may be hours later. Nothing is left behind.
-fn try_folder(folder: &Path) -> Result<(), CliError> {
-    let present = folder.ancestors().find(|above| above.exists());
-    tempfile::tempfile_in(present.unwrap_or(Path::new("."))).map_err(|error| CliError::DifferFile {
-        what: format!(
-            "differences cannot be written to {}: {error}; name another folder with --out",
-            folder.display()
-        ),
-    })?;
-    Ok(())
-}
-
 /// A difference with what was written about it.
 struct Written<'a> {
     found: &'a Found,
@@ -143,7 +132,7 @@ struct Written<'a> {
 }
 
 fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit, CliError> {
-    try_folder(&args.out)?;
+    try_folder("--out", &args.out)?;
     let stop = Stop::listen()?;
     let campaign = Campaign {
         operations: args.ops,
@@ -164,6 +153,11 @@ fn random(args: &Args, seed: u64, format: Format, out: &mut Out) -> Result<Exit,
     let reports = moonquake_differ::run(&campaign, &tell, &|| stop.asked().is_some());
     bar.finish_and_clear();
     let (reports, mut ended) = reports;
+    // Where nothing was compared there is nothing to tell but why.
+    if total(&reports).0 == 0 {
+        ended.map_err(|error| told_with_its_file(error, &args.out))?;
+        ended = Ok(());
+    }
     let mut written = Vec::new();
     for found in reports.iter().flat_map(|report| &report.found) {
         if let Some(difference) = &found.ran.difference {
@@ -370,13 +364,16 @@ fn replay(path: &Path, format: Format, out: &mut Out) -> Result<Exit, CliError> 
     let history = moonquake_differ::read(path)?;
     let stop = Stop::listen()?;
     let asked = || stop.asked().is_some();
-    let lost = |error: DifferError| match &error {
-        DifferError::Lost(_) => CliError::Differ {
-            what: format!("{error}\nThe history: {}", path.display()),
-        },
-        _ => error.into(),
+    let lost = |error: DifferError| {
+        if error.is_not_installed() {
+            return error.into();
+        }
+        CliError::Replay {
+            what: error.to_string(),
+            path: path.to_owned(),
+        }
     };
-    let mut pair = Pair::start(&history.setup)?;
+    let mut pair = Pair::start(&history.setup).map_err(lost)?;
     let ran = pair
         .run_until(&history.operations, States::Each, &asked)
         .map_err(lost)?;

@@ -3,6 +3,7 @@
 use crate::engines::{Availability, availability, has_profile};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::folder::try_folder;
 use crate::library::Library;
 use crate::out::Out;
 use crate::run::{Format, Suite, run_suite};
@@ -106,6 +107,7 @@ pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
     for kind in &suite.engines {
         demand(*kind, &suite.profiles)?;
     }
+    try_folder("--report", &suite.report)?;
     let stop = Stop::listen()?;
     Ok(run_suite(&suite, &stop, out))
 }

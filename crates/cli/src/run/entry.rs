@@ -1,6 +1,6 @@
 //! What became of one run.
 
-use super::files::Files;
+use super::files::{Files, Forms};
 use crate::exit::Exit;
 use moonquake_faults::Profile;
 use moonquake_report::html::{IndexOutcome, IndexRun};
@@ -52,6 +52,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Ran {
     /// Its postmortem.
     pub(crate) postmortem: Postmortem,
+    /// The same in all its forms, until they are written.
+    pub(crate) forms: Option<Forms>,
     /// The verdict line of the file that counts, from 0; none if none fits.
     pub(crate) claim_line: Option<usize>,
     /// Where it differs from what the file says, in words.

@@ -38,12 +38,30 @@ pub(crate) fn stem(id: &str, kind: EngineKind, profile: Profile, seed: Option<u6
     format!("{name}.{kind}.{}{seed}", profile.name())
 }
 
+/// The text of each form.
+#[derive(Clone, Debug)]
+pub(crate) struct Forms {
+    html: String,
+    markdown: String,
+    json: String,
+}
+
+impl Forms {
+    pub(crate) fn of(postmortem: &Postmortem) -> Forms {
+        Forms {
+            html: html(postmortem),
+            markdown: markdown(postmortem),
+            json: json(postmortem),
+        }
+    }
+}
+
 /// Writes all forms into the folder, which is made if it is not there.
-pub(crate) fn write(folder: &Path, stem: &str, postmortem: &Postmortem) -> Result<Files, CliError> {
+pub(crate) fn write(folder: &Path, stem: &str, forms: &Forms) -> Result<Files, CliError> {
     Ok(Files {
-        html: put(folder, &format!("{stem}.html"), &html(postmortem))?,
-        markdown: put(folder, &format!("{stem}.md"), &markdown(postmortem))?,
-        json: put(folder, &format!("{stem}.json"), &json(postmortem))?,
+        html: put(folder, &format!("{stem}.html"), &forms.html)?,
+        markdown: put(folder, &format!("{stem}.md"), &forms.markdown)?,
+        json: put(folder, &format!("{stem}.json"), &forms.json)?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Running many scenarios: one after the other, judged, written down and shown.
 
+mod aside;
 mod compare;
 mod entry;
 mod files;
@@ -202,8 +203,10 @@ fn run_one(
     let (record, error) = keeper.finish(&stem, &entry.outcome);
     entry.record = Some(record);
     *unwritten = unwritten.take().or(error);
-    if let Outcome::Ran(ran) = &mut entry.outcome {
-        match files::write(&suite.report, &stem, &ran.postmortem) {
+    if let Outcome::Ran(ran) = &mut entry.outcome
+        && let Some(forms) = ran.forms.take()
+    {
+        match files::write(&suite.report, &stem, &forms) {
             Ok(files) => ran.files = Some(files),
             Err(error) => *unwritten = unwritten.take().or(Some(error)),
         }

@@ -1,13 +1,15 @@
 //! One run: plan to evidence to judgement to postmortem.
 
+use super::aside::unless_asked;
 use super::entry::{Outcome, Ran};
+use super::files::Forms;
 use crate::engines::is_real;
 use crate::exit::Exit;
-use moonquake_evidence::projection;
+use moonquake_evidence::{Evidence, projection};
 use moonquake_faults::Profile;
 use moonquake_judge::judge;
 use moonquake_report::Postmortem;
-use moonquake_scenario::{Engine, EngineError, EngineKind, Interrupt, Plan, RunOptions};
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,14 +22,6 @@ pub(crate) fn run(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, re
         why: "the harness panicked; its message is on standard error".to_owned(),
         exit: Exit::Harness,
     })
-}
-
-/// The evidence of a run whose judging was interrupted is let go.
-fn interrupted() -> Outcome {
-    Outcome::Failed {
-        why: EngineError::Interrupted.to_string(),
-        exit: Exit::Interrupted,
-    }
 }
 
 fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &str) -> Outcome {
@@ -44,17 +38,23 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
             return Outcome::Failed { why, exit };
         }
     };
-    let asked = || options.interrupt.as_ref().is_some_and(Interrupt::is_asked);
-    let kind = engine.kind();
-    let judgement = judge(plan, &evidence, options.profile, kind);
-    if asked() {
-        return interrupted();
-    }
-    let postmortem = Postmortem::new(plan, &evidence, &judgement, replay);
-    let projection = projection(&evidence);
-    if asked() {
-        return interrupted();
-    }
+    let (kind, profile) = (engine.kind(), options.profile);
+    let (plan, replay) = (plan.clone(), replay.to_owned());
+    let told = unless_asked(options.interrupt.as_ref(), move || {
+        told(&plan, &evidence, (kind, profile), &replay)
+    });
+    // The evidence of a run whose judging was interrupted is let go.
+    told.unwrap_or_else(|| Outcome::Failed {
+        why: EngineError::Interrupted.to_string(),
+        exit: Exit::Interrupted,
+    })
+}
+
+/// What the evidence says, in all forms.
+fn told(plan: &Plan, evidence: &Evidence, (kind, profile): (EngineKind, Profile), replay: &str) -> Outcome {
+    let judgement = judge(plan, evidence, profile, kind);
+    let postmortem = Postmortem::new(plan, evidence, &judgement, replay);
+    let projection = projection(evidence);
     let sha256 = if is_real(kind) {
         hex_sha256(&projection.join("\n"))
     } else {
@@ -62,6 +62,7 @@ fn attempt(engine: &mut dyn Engine, plan: &Plan, options: &RunOptions, replay: &
     };
     match postmortem {
         Ok(postmortem) => Outcome::Ran(Box::new(Ran {
+            forms: Some(Forms::of(&postmortem)),
             postmortem,
             claim_line: judgement.claim.map(|claim| claim.line),
             deviations: judgement.deviations,
@@ -118,7 +119,6 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use moonquake_evidence::Evidence;
     use moonquake_scenario::parse;
 
     /// An engine that fails in one way or panics.

@@ -135,8 +135,44 @@ fn cli_real_a_history_is_replayed() {
     place
         .moonquake(&["diff", "--replay", "c.history.json"])
         .exits(64)
-        .complains("refuses the flags of `mine`")
+        .complains("c.history.json")
+        .complains("setup.flags.client_tll: no flag")
         .complains("client_ttl");
+    let flags = flags.replace(
+        r#""client_tll":"1""#,
+        r#""default_kv_lease_ttl":"18446744073709551615""#,
+    );
+    place.file("d.history.json", flags);
+    let said = place
+        .moonquake(&["diff", "--replay", "d.history.json"])
+        .exits(64)
+        .complains("d.history.json")
+        .complains("setup.flags.default_kv_lease_ttl")
+        .complains("too long a time");
+    assert!(
+        !said.err.contains("--out") && !said.err.contains("seed"),
+        "{}",
+        said.err
+    );
+}
+
+/// A master that cannot be had is told, and nothing that would look like a comparison.
+#[test]
+fn cli_real_a_campaign_without_a_master_tells_the_error_alone() {
+    if opted_out() {
+        return;
+    }
+    let place = Place::new();
+    std::fs::create_dir(place.path().join("empty")).unwrap();
+    for (release, format) in [("nowhere", "human"), ("empty", "human"), ("nowhere", "json")] {
+        let mut command = place.command(&["diff", "--random", "--ops", "10", "--format", format]);
+        command.env("MOONQUAKE_RELEASE_DIR", place.path().join(release));
+        let said = Said::of(command.output().unwrap())
+            .exits(69)
+            .complains("the engine master is not installed");
+        assert_eq!(said.out, "");
+    }
+    assert!(!place.path().join("moonquake-diffs").exists());
 }
 
 /// A replay that is asked to end says how far it was and leaves no process and no folder behind.

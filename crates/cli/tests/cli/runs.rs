@@ -198,20 +198,36 @@ fn cli_a_missing_release_exits_69_with_the_cure_before_anything_is_run() {
 }
 
 #[test]
-fn cli_a_folder_that_cannot_be_written_exits_70_after_the_verdicts() {
+fn cli_a_folder_that_cannot_be_written_exits_64_before_anything_is_run() {
     let place = Place::new();
     place.file("a.scenario.toml", good("a"));
     place.file("taken", "a file");
-    for report in ["taken", "taken/below"] {
-        place
+    std::os::unix::fs::symlink("nowhere", place.path().join("dangling")).unwrap();
+    let long = "x".repeat(300);
+    for report in ["taken", "taken/below", "dangling", &long] {
+        let said = place
             .moonquake(&["run", "a.scenario.toml", "--report", report])
-            .exits(70)
-            .says("ok    holds")
-            .says("1 of 1 could not be written")
-            .complains("cannot be written")
-            .complains("--report DIR");
+            .exits(64)
+            .complains("nothing was run")
+            .complains("`--report DIR`");
+        assert_eq!(said.out, "");
     }
     assert_eq!(std::fs::read(place.path().join("taken")).unwrap(), b"a file");
+    assert!(!place.path().join("nowhere").exists());
+}
+
+#[test]
+fn cli_a_postmortem_that_cannot_be_written_exits_70_after_the_verdicts() {
+    let place = Place::new();
+    place.file("a.scenario.toml", good("a"));
+    std::fs::create_dir_all(place.path().join("out/a.model.upstream.html")).unwrap();
+    place
+        .moonquake(&["run", "a.scenario.toml", "--report", "out"])
+        .exits(70)
+        .says("ok    holds")
+        .says("1 of 1 could not be written")
+        .complains("cannot be written")
+        .complains("--report DIR");
 }
 
 #[test]

@@ -161,11 +161,20 @@ fn cli_a_campaign_that_would_compare_nothing_is_refused() {
 fn cli_a_campaign_that_could_not_write_what_it_finds_is_refused_before_it_begins() {
     let place = Place::new();
     place.file("taken", "a file");
-    for out in ["taken", "taken/deeper/still"] {
-        place
+    std::os::unix::fs::symlink("nowhere", place.path().join("dangling")).unwrap();
+    let long = "x".repeat(300);
+    for (out, part) in [
+        ("taken", "a file is in its place"),
+        ("taken/deeper/still", "a file is in its place"),
+        ("dangling", "dangling leads nowhere"),
+        (&long, "too long"),
+    ] {
+        let said = place
             .moonquake(&["diff", "--random", "--out", out])
             .exits(64)
             .complains(out)
-            .complains("--out");
+            .complains(part)
+            .complains("`--out DIR`");
+        assert_eq!(said.out, "");
     }
 }

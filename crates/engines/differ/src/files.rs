@@ -3,7 +3,10 @@
 use crate::compare::Difference;
 use crate::error::DifferError;
 use crate::operation::{History, Operation};
+use crate::setup::Setup;
 use crate::write::scenario;
+use moonquake_clock::Span;
+use moonquake_master::MasterConfig;
 use serde::de::Error as _;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +120,9 @@ fn wrong(history: &History) -> Option<String> {
         let rule = "1 to 64 small letters, digits and `-`, since files are named by it";
         return Some(format!("the name of the setup must be {rule}"));
     }
+    if let Some(what) = wrong_flags(&history.setup) {
+        return Some(what);
+    }
     let mut sums = [0_i64; 2];
     for (index, operation) in history.operations.iter().enumerate() {
         let Operation::Clock {
@@ -135,6 +141,33 @@ fn wrong(history: &History) -> Option<String> {
         }
     }
     None
+}
+
+/// What is wrong with the flags of a configuration, and with which.
+fn wrong_flags(setup: &Setup) -> Option<String> {
+    for (name, value) in &setup.flags {
+        let mut config = MasterConfig::default();
+        if let Err(error) = config.apply_flag(name, value) {
+            return Some(format!("setup.flags.{name}: {error}"));
+        }
+        if longest(&config).ns > FARTHEST_NS.unsigned_abs() {
+            let limit = format!("{FARTHEST_NS} ns at most, since the real master's deadlines overflow");
+            return Some(format!(
+                "setup.flags.{name}: {value:?} is too long a time: {limit}"
+            ));
+        }
+    }
+    let whole = setup.config().err();
+    whole.map(|error| format!("setup.flags: {error}"))
+}
+
+/// The longest time that a configuration has.
+fn longest(config: &MasterConfig) -> Span {
+    let reads = [config.lease, config.soft_pin, config.max_soft_pin];
+    let writes = [config.discard, config.release, config.client_ttl];
+    let tasks = [config.pending_task_timeout, config.processing_task_timeout];
+    let all = reads.into_iter().chain(writes).chain(tasks);
+    all.max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -160,15 +193,17 @@ mod tests {
     fn a_history_of_somebody_else_is_looked_at() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x.history.json");
-        let told = |name: &str, more: &str, operations: &str| {
-            let setup = format!(r#""setup":{{"name":"{name}","flags":{{}}}}"#);
+        let flagged = |name: &str, flags: &str, more: &str, operations: &str| {
+            let setup = format!(r#""setup":{{"name":"{name}","flags":{{{flags}}}}}"#);
             let text = format!(r#"{{{setup},"seed":null,"operations":[{operations}]{more}}}"#);
             std::fs::write(&path, text).expect("a file");
             read(&path).map(|_| ()).map_err(|error| format!("{error:?}"))
         };
+        let told = |name: &str, more: &str, operations: &str| flagged(name, "", more, operations);
         let clock = |ns: i64| format!(r#"{{"clock":{{"realtime_ns":{ns},"monotonic_ns":0}}}}"#);
         let far = 100_000_000_000_000_000;
         assert_eq!(told("a-1", "", &clock(far)), Ok(()));
+        assert_eq!(flagged("a", r#""client_ttl":"100000000""#, "", ""), Ok(()));
         let twice = format!("{},{}", clock(far), clock(1));
         for (wrong, says) in [
             (told("../x", "", ""), "name of the setup"),
@@ -176,6 +211,26 @@ mod tests {
             (told(&"x".repeat(65), "", ""), "name of the setup"),
             (told("a", r#","zzz":1"#, ""), "zzz"),
             (told("a", "", &twice), "operation 1 sets a clock too far"),
+            (
+                flagged("a", r#""client_tll":"1""#, "", ""),
+                "setup.flags.client_tll: no flag",
+            ),
+            (
+                flagged("a", r#""client_ttl":"x""#, "", ""),
+                "setup.flags.client_ttl: \\\"x\\\" is no value",
+            ),
+            (
+                flagged("a", r#""default_kv_lease_ttl":"18446744073709551615""#, "", ""),
+                "setup.flags.default_kv_lease_ttl: \\\"18446744073709551615\\\" is too long",
+            ),
+            (
+                flagged("a", r#""client_ttl":"100000001""#, "", ""),
+                "setup.flags.client_ttl: \\\"100000001\\\" is too long",
+            ),
+            (
+                flagged("a", r#""put_start_release_timeout_sec":"1""#, "", ""),
+                "setup.flags: the release timeout",
+            ),
         ] {
             let error = wrong.expect_err(says);
             assert!(error.contains(says), "{error}");

@@ -4,7 +4,7 @@ use crate::link::Link;
 use crate::owner::Owners;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, Range, State, key_of_tenant};
-use moonquake_master::{Master, MasterConfig};
+use moonquake_master::{Held, Master, MasterConfig};
 use moonquake_protocol::{ErrorCode, Request};
 use moonquake_scenario::EngineError;
 use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
@@ -18,6 +18,8 @@ pub(crate) struct ModelPorts {
     link: Link,
     owners: Owners,
     instance: u32,
+    /// The descriptors that are good, if somebody has asked since the master last did something.
+    held: Option<Held>,
 }
 
 impl ModelPorts {
@@ -32,18 +34,20 @@ impl ModelPorts {
             link: Link::default(),
             owners: Owners::default(),
             instance: 1,
+            held: None,
         })
     }
 
     /// Whether the owner lets a descriptor reach its range. While the master is down nothing is handed out either.
-    fn may_reach(&self, replica_id: u64, address: u64) -> bool {
-        let now = self.clocks;
-        self.master
-            .as_ref()
-            .is_none_or(|master| master.may_reach(now, replica_id, address))
+    fn may_reach(&mut self, replica_id: u64, address: u64) -> bool {
+        let Some(master) = &self.master else { return true };
+        let held = self.held.get_or_insert_with(|| master.held());
+        master.may_reach(self.clocks, held, replica_id, address)
     }
 
+    /// The master, to which something is done.
     fn master(&mut self) -> PortResult<&mut Master> {
+        self.held = None;
         self.master
             .as_mut()
             .ok_or_else(|| PortError::new("the master is down"))
@@ -121,7 +125,7 @@ impl Ports for ModelPorts {
     }
 
     fn kill_master(&mut self) -> PortResult<String> {
-        self.master = None;
+        (self.master, self.held) = (None, None);
         Ok(format!("instance {} is gone", self.instance))
     }
 
@@ -133,6 +137,7 @@ impl Ports for ModelPorts {
     fn start_master(&mut self) -> PortResult<String> {
         self.master = Some(new_master(&self.config, self.clocks, self.instance)?);
         self.instance += 1;
+        self.held = None;
         Ok(format!("instance {}", self.instance))
     }
 

@@ -175,7 +175,7 @@ impl<P: Ports> Stage<'_, P> {
 
     fn strike_transfer(&mut self, id: u64, action: &Action) -> Staged<bool> {
         let now = self.now;
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        let Some(transfer) = self.transfers.get_mut(id) else {
             return Ok(false);
         };
         match action {
@@ -269,7 +269,7 @@ impl<P: Ports> Stage<'_, P> {
             running.rate = Some(rate);
         }
         let (now, chunk) = (self.now, self.plan.world.chunk_bytes);
-        let struck = transfer.and_then(|id| self.transfers.get_mut(&id));
+        let struck = transfer.and_then(|id| self.transfers.get_mut(id));
         if let Some(transfer) = struck.filter(|transfer| !transfer.local) {
             transfer.rate = Some(rate);
             transfer.next_at = now + duration(chunk.min(transfer.size - transfer.moved), rate);
@@ -359,14 +359,11 @@ impl<P: Ports> Stage<'_, P> {
             message.held = false;
             message.order = order;
         }
-        if let Some(transfer) = self
-            .fault
-            .held_transfer
-            .take()
-            .and_then(|id| self.transfers.get_mut(&id))
-        {
-            transfer.held = false;
-            transfer.order = order;
+        if let Some(id) = self.fault.held_transfer.take() {
+            self.transfers.set_order(id, order);
+            if let Some(transfer) = self.transfers.get_mut(id) {
+                transfer.held = false;
+            }
         }
         match self.fault.frozen.take() {
             Some(frozen) => self.freeze(&frozen, false),

@@ -3,7 +3,7 @@
 use crate::ports::Ports;
 use crate::state::Stage;
 use crate::timers::Due;
-use crate::transfers::Transfer;
+use crate::underway::Transfer;
 use moonquake_client::{Admission, LANE_COOLDOWN, Lanes};
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use std::collections::BTreeMap;
@@ -40,17 +40,10 @@ impl Lane {
 }
 
 impl<P: Ports> Stage<'_, P> {
-    fn first_waiting(&self, (actor, owner): &Pair) -> Option<u64> {
-        let waits = |transfer: &&Transfer| {
-            transfer.lane == Lane::Waits && transfer.actor == *actor && transfer.owner == *owner
-        };
-        self.transfers.values().find(waits).map(|transfer| transfer.id)
-    }
-
     /// Connections for the transfers that wait for one, first come, first served. `new` was submitted just now, and keeps
     /// its place among what can happen at this instant.
     pub(crate) fn admit(&mut self, pair: &Pair, new: Option<u64>) {
-        while let Some(id) = self.first_waiting(pair) {
+        while let Some(id) = self.transfers.first_waiting(pair) {
             let clocks = self.clocks(&pair.0);
             let reachable = self.is_there(&pair.1);
             let peer = self.peers.entry(pair.clone()).or_default();
@@ -66,7 +59,7 @@ impl<P: Ports> Stage<'_, P> {
             let refused = lane == Lane::Refused;
             self.go(id, lane, new);
             // All that wait fail with the first.
-            while let Some(id) = self.first_waiting(pair).filter(|_| refused) {
+            while let Some(id) = self.transfers.first_waiting(pair).filter(|_| refused) {
                 self.go(id, lane, new);
             }
         }
@@ -74,28 +67,27 @@ impl<P: Ports> Stage<'_, P> {
 
     /// A transfer waits no more.
     fn go(&mut self, id: u64, lane: Lane, new: Option<u64>) {
-        let order = if new == Some(id) {
-            None
-        } else {
-            Some(self.enqueue())
-        };
-        let Some(mut transfer) = self.transfers.remove(&id) else {
+        if new != Some(id) {
+            let order = self.enqueue();
+            self.transfers.set_order(id, order);
+        }
+        self.transfers.set_lane(id, lane);
+        let Some(transfer) = self.transfers.get(id) else {
             return;
         };
-        transfer.lane = lane;
-        transfer.progress_at = self.clocks(&transfer.actor);
-        transfer.next_at = self.now;
-        transfer.order = order.unwrap_or(transfer.order);
-        self.pace(&mut transfer);
-        self.transfers.insert(id, transfer);
+        let (clocks, next_at) = (self.clocks(&transfer.actor), self.next_at(transfer));
+        if let Some(transfer) = self.transfers.get_mut(id) {
+            transfer.progress_at = clocks;
+            transfer.next_at = next_at;
+        }
     }
 
     /// A transfer is gone from its connection, which is usable still if that is `clean`.
     pub(crate) fn leave_lane(&mut self, transfer: &Transfer, clean: bool) {
-        let Lane::On(lane) = transfer.lane else { return };
+        let Lane::On(lane) = transfer.lane() else { return };
         let pair = (transfer.actor.clone(), transfer.owner.clone());
         let now = self.clocks(&pair.0);
-        let waiting = self.first_waiting(&pair).is_some();
+        let waiting = self.transfers.first_waiting(&pair).is_some();
         if let Some(peer) = self.peers.get_mut(&pair) {
             peer.lanes.leave(lane, clean, now, waiting);
         }
@@ -111,7 +103,7 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn lanes_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
         let due = |(pair, peer): (&Pair, &Peer)| {
             let from = peer.waits_from.filter(|_| self.acts(&pair.0))?;
-            self.first_waiting(pair)?;
+            self.transfers.first_waiting(pair)?;
             let at = self.until(DeadlineId::Reconnect, &pair.0, from, LANE_COOLDOWN);
             Some((at, Due::Lane(pair.clone())))
         };

@@ -24,6 +24,7 @@ mod state;
 mod support;
 mod timers;
 mod transfers;
+mod underway;
 mod waves;
 
 pub use ports::{Delivery, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};

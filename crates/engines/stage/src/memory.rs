@@ -253,6 +253,12 @@ impl<P: Ports> Stage<'_, P> {
         self.fault.at.is_some() && self.plan.watch.iter().any(|watched| watched == name)
     }
 
+    /// The watched ranges that have been bound, in the order of their names.
+    fn watched_ranges(&self) -> BTreeMap<&String, &Range> {
+        let watch = self.plan.watch.iter().filter(|_| self.fault.at.is_some());
+        watch.filter_map(|name| self.bound.get_key_value(name)).collect()
+    }
+
     /// The witness: bytes of a transfer moved between the owner's range and the caller's buffer.
     pub(crate) fn witness_part(&mut self, transfer: u64, from: u64, to: u64) {
         let Some(transfer) = self.transfer(transfer) else {
@@ -282,11 +288,8 @@ impl<P: Ports> Stage<'_, P> {
         }
         for (moved, write) in ranges {
             let end = moved.offset + moved.size;
-            for (name, range) in self
-                .bound
-                .iter()
-                .filter(|(name, range)| self.watched(name) && range.overlaps(&moved))
-            {
+            let watched = self.watched_ranges().into_iter();
+            for (name, range) in watched.filter(|(_, range)| range.overlaps(&moved)) {
                 let first = moved.offset.max(range.offset) - range.offset;
                 let last = end.min(range.offset + range.size) - range.offset;
                 seen.push((name.clone(), write, first, last));

@@ -5,8 +5,9 @@ use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
+use crate::waves::Wave;
 use moonquake_client::{
-    BufferPlace, Call, Happened, Move, MoveFailure, Moved, Operation, Outcome, PutSession, RpcFailure, Want,
+    BufferPlace, Call, Happened, Move, MoveFailure, Operation, Outcome, PutSession, RpcFailure, Want,
     memory_of,
 };
 use moonquake_clock::{Clocks, Span};
@@ -47,8 +48,8 @@ pub(crate) struct Running {
     pub(crate) pending: Option<Pending>,
     /// The message it waits for, with its own clocks when that was sent.
     pub(crate) call: Option<(u64, Clocks)>,
-    /// The transfers of a batch that it waits for, each with how it ended.
-    pub(crate) wave: Vec<(Option<u64>, Option<Moved>)>,
+    /// The transfers of a batch that it waits for.
+    pub(crate) wave: Wave,
     /// Transfers of a sequence that are submitted once the one before is over.
     pub(crate) queue: VecDeque<Move>,
     /// When the wait that it wanted is over.
@@ -119,7 +120,7 @@ impl<P: Ports> Stage<'_, P> {
             machine,
             pending: Some(Pending::Begin),
             call: None,
-            wave: Vec::new(),
+            wave: Wave::default(),
             queue: VecDeque::new(),
             wakes_at: None,
             given_up: Vec::new(),
@@ -190,7 +191,7 @@ impl<P: Ports> Stage<'_, P> {
                     .map(|running| std::mem::take(&mut running.given_up))
                     .unwrap_or_default()
                 {
-                    if self.transfers.contains_key(&transfer) {
+                    if self.transfers.get(transfer).is_some() {
                         self.end_transfer(transfer, false, "fenced", Err(MoveFailure::Closed))?;
                     }
                 }

@@ -1,5 +1,6 @@
 //! From the words of a step to the machine or request of the client.
 
+use crate::actors::Actor;
 use crate::memory::BufferKey;
 use crate::operations::Running;
 use crate::ports::Ports;
@@ -113,43 +114,18 @@ impl<P: Ports> Stage<'_, P> {
             actors: &self.actors,
             tasks: &self.tasks,
         };
-        let size = action.size_bytes.unwrap_or(0);
-        let into = self
-            .buffers
-            .near(named(action.into.as_ref(), repetition).as_ref());
         let out_of = self
             .buffers
             .near(named(action.from.as_ref(), repetition).as_ref());
         Ok(match action.verb {
             Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert => {
+                let size = action.size_bytes.unwrap_or(0);
                 let machine = whole_write(action, config, &cast, (key, keys), out_of);
                 Prepared::write(action, repetition, machine, size)
             }
-            Verb::Get if action.ranges.is_empty() => {
-                Prepared::read(action, repetition, Get::new(config, key).into(into))
+            Verb::Get | Verb::BatchGet | Verb::GetStart | Verb::GetRead => {
+                self.prepare_read(action, actor, config, (key, keys), repetition)
             }
-            Verb::Get => {
-                let machine = RangedGet::new(config, key, ranges(action)).into(into);
-                Prepared::read(action, repetition, machine)
-            }
-            Verb::BatchGet if !action.ranges.is_empty() => {
-                let machine = RangedGet::of_each(config, keys, &ranges(action)).into(into);
-                Prepared::read(action, repetition, machine)
-            }
-            Verb::BatchGet => {
-                let wish = action.args.get("prefer_alloc_in_same_node");
-                let same_node = wish == Some(&ArgValue::Bool(true));
-                let machine = BatchGet::new(config, keys, same_node).into(into);
-                Prepared::read(action, repetition, machine)
-            }
-            Verb::GetStart => Prepared::plain(GetStart::new(config, key), 0),
-            Verb::GetRead => match kept(&actor.get_sessions, action.use_step).flatten() {
-                Some(session) => {
-                    let machine = ReadSession::new(config, session, ranges(action)).into(into);
-                    Prepared::read(action, repetition, machine)
-                }
-                None => Prepared::plain(NoSession, 0),
-            },
             Verb::PutWrite => {
                 let session = kept(&actor.put_sessions, action.use_step);
                 let session = session.ok_or("nothing was handed out that could be written")?;
@@ -164,9 +140,50 @@ impl<P: Ports> Stage<'_, P> {
             _ => {
                 let fences = self.fences_of(action, who, (&key, &keys));
                 let request = Words::of(action, actor, cast, (key, keys)).request()?;
-                Prepared::plain(Single::new(request, fences), size)
+                Prepared::plain(Single::new(request, fences), action.size_bytes.unwrap_or(0))
             }
         })
+    }
+
+    /// The machine of a read: of an object or several, whole or in ranges, or of a session.
+    fn prepare_read(
+        &self,
+        action: &Do,
+        actor: &Actor,
+        config: ClientConfig,
+        (key, keys): (String, Vec<String>),
+        repetition: u32,
+    ) -> Prepared {
+        let into = self
+            .buffers
+            .near(named(action.into.as_ref(), repetition).as_ref());
+        match action.verb {
+            Verb::GetStart => Prepared::plain(GetStart::new(config, key), 0),
+            Verb::GetRead => match kept(&actor.get_sessions, action.use_step).flatten() {
+                Some(session) => {
+                    let machine = ReadSession::new(config, session, ranges(action)).into(into);
+                    Prepared::read(action, repetition, machine)
+                }
+                None => Prepared::plain(NoSession, 0),
+            },
+            Verb::BatchGet if action.ranges.is_empty() => {
+                let wish = action.args.get("prefer_alloc_in_same_node");
+                let same_node = wish == Some(&ArgValue::Bool(true));
+                let machine = BatchGet::new(config, keys, same_node).into(into);
+                Prepared::read(action, repetition, machine)
+            }
+            Verb::BatchGet => {
+                let machine = RangedGet::of_each(config, keys, &ranges(action)).into(into);
+                Prepared::read(action, repetition, machine)
+            }
+            _ if action.ranges.is_empty() => {
+                Prepared::read(action, repetition, Get::new(config, key).into(into))
+            }
+            _ => {
+                let machine = RangedGet::new(config, key, ranges(action)).into(into);
+                Prepared::read(action, repetition, machine)
+            }
+        }
     }
 
     /// The task that a worker of a client takes now: none if none waits, or if all workers are busy.

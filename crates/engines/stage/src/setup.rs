@@ -5,6 +5,7 @@ use crate::inject::FaultState;
 use crate::memory::Buffers;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged, StepRecord};
+use crate::underway::Underway;
 use moonquake_client::ClientConfig;
 use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Baseline, Kind, Log, Observer};
@@ -88,7 +89,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         master_up: true,
         master_frozen: false,
         messages: BTreeMap::new(),
-        transfers: BTreeMap::new(),
+        transfers: Underway::default(),
         peers: BTreeMap::new(),
         past_transfers: BTreeMap::new(),
         running: BTreeMap::new(),

@@ -5,7 +5,7 @@
 use crate::memory::BufferKey;
 use crate::ports::Ports;
 use crate::state::Stage;
-use crate::transfers::Transfer;
+use crate::underway::Transfer;
 use moonquake_client::{StagingBlock, StagingMemory};
 use moonquake_evidence::{Block, Kind, Observer, Op, staging_of};
 use moonquake_witness::Region;
@@ -24,26 +24,42 @@ struct Taken {
     client: String,
     /// One behind the other they are the operation's buffer.
     blocks: Vec<StagingBlock>,
+    /// Where in that buffer each begins.
+    begins: Vec<u64>,
     given_back: bool,
 }
 
 impl Taken {
+    /// Blocks behind those that it has.
+    fn extend(&mut self, blocks: impl Iterator<Item = StagingBlock>) {
+        let mut end = match (self.begins.last(), self.blocks.last()) {
+            (Some(begins), Some(last)) => begins.saturating_add(last.size),
+            _ => 0,
+        };
+        for block in blocks {
+            self.begins.push(end);
+            end = end.saturating_add(block.size);
+            self.blocks.push(block);
+        }
+    }
+
     /// Where bytes of the operation's buffer lie in the memory of its client. None if they do not lie in one block.
     fn place(&self, from: u64, to: u64) -> Option<Block> {
-        let mut begins: u64 = 0;
-        for block in &self.blocks {
-            let ends = begins.checked_add(block.size)?;
-            if from >= begins && from < ends {
-                let first = block.offset.checked_add(from - begins)?;
-                let len = to.checked_sub(from)?;
-                return (to <= ends).then_some(Block {
-                    from: first,
-                    to: first.checked_add(len)?,
-                });
-            }
-            begins = ends;
+        let index = self
+            .begins
+            .partition_point(|begins| *begins <= from)
+            .checked_sub(1)?;
+        let (begins, block) = (self.begins.get(index)?, self.blocks.get(index)?);
+        let ends = begins.checked_add(block.size)?;
+        if from >= ends || to > ends {
+            return None;
         }
-        None
+        let first = block.offset.checked_add(from - begins)?;
+        let len = to.checked_sub(from)?;
+        Some(Block {
+            from: first,
+            to: first.checked_add(len)?,
+        })
     }
 }
 
@@ -83,9 +99,9 @@ impl Staging {
             .or_insert_with(|| Taken {
                 client: client.to_owned(),
                 blocks: Vec::new(),
+                begins: Vec::new(),
                 given_back: false,
             })
-            .blocks
             .extend(blocks);
         places
     }
@@ -194,18 +210,14 @@ impl<P: Ports> Stage<'_, P> {
 
     /// The evidence says so if memory is given to an operation that a transfer of another one can still reach.
     pub(crate) fn note_reuse(&mut self, client: &str, op: Option<Op>, place: &str, (from, to): (u64, u64)) {
-        let reaches = |transfer: &&Transfer| {
-            transfer.actor == client
-                && transfer.op != op
-                && match (&transfer.buffer, transfer.block) {
-                    (BufferKey::Named(name), _) => name == place,
-                    (BufferKey::Staging(_), Some(other)) => {
-                        place == staging_of(client) && other.from < to && from < other.to
-                    }
-                    (BufferKey::Staging(_), None) | (BufferKey::Own(_), _) => false,
-                }
+        let reaches = |transfer: &&Transfer| match (&transfer.buffer, transfer.block) {
+            (BufferKey::Named(name), _) => name == place,
+            (BufferKey::Staging(_), Some(other)) => {
+                place == staging_of(client) && other.from < to && from < other.to
+            }
+            (BufferKey::Staging(_), None) | (BufferKey::Own(_), _) => false,
         };
-        let live = self.transfers.values().filter(reaches);
+        let live = self.transfers.of_others(client, op).filter(reaches);
         let mut reachable_by: Vec<Op> = live.filter_map(|transfer| transfer.op).collect();
         reachable_by.sort_unstable();
         reachable_by.dedup();

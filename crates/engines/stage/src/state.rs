@@ -8,7 +8,7 @@ use crate::messages::Message;
 use crate::operations::Running;
 use crate::ports::{PortError, Ports};
 use crate::runner::Repeater;
-use crate::transfers::Transfer;
+use crate::underway::{Transfer, Underway};
 use moonquake_clock::{Clocks, Domain, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Kind, Log, Observer, Op, Range};
 use moonquake_protocol::Uuid;
@@ -62,7 +62,7 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) master_up: bool,
     pub(crate) master_frozen: bool,
     pub(crate) messages: BTreeMap<u64, Message>,
-    pub(crate) transfers: BTreeMap<u64, Transfer>,
+    pub(crate) transfers: Underway,
     /// The connections of each client to each owner.
     pub(crate) peers: BTreeMap<Pair, Peer>,
     /// Transfers that are over for their client; an owner may still have a line about them.

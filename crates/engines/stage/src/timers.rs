@@ -46,40 +46,50 @@ enum Ready {
 const STEPS_AT_ONE_INSTANT: u32 = 50_000_000;
 
 impl<P: Ports> Stage<'_, P> {
-    fn ready(&self) -> Vec<(u64, Ready)> {
+    /// The messages and operations that can make a step, each with its place.
+    fn ready_others(&self) -> impl Iterator<Item = (u64, Ready)> + '_ {
         let messages = self
             .messages
             .iter()
             .filter(|(_, message)| self.message_ready(message));
-        let transfers = self
-            .transfers
-            .iter()
-            .filter(|(_, transfer)| self.transfer_ready(transfer));
         let running = self
             .running
             .iter()
             .filter(|(_, running)| self.running_ready(running));
-        let mut all: Vec<(u64, Ready)> = messages
+        messages
             .map(|(id, message)| (message.order, Ready::Message(*id)))
-            .chain(transfers.map(|(id, transfer)| (transfer.order, Ready::Transfer(*id))))
             .chain(running.map(|(id, running)| (running.order, Ready::Running(*id))))
-            .collect();
+    }
+
+    /// The transfers that can make a step, in the order of their places.
+    fn ready_transfers(&self) -> impl Iterator<Item = (u64, Ready)> + '_ {
+        let queued = self.transfers.queued();
+        let ready = queued.filter(|transfer| self.transfer_ready(transfer));
+        ready.map(|transfer| (transfer.order(), Ready::Transfer(transfer.id)))
+    }
+
+    /// What makes the next step: what came first, or what the seed draws. None if nothing can.
+    fn draw(&mut self) -> Option<Ready> {
+        let Some(mut rng) = self.rng.take() else {
+            let first = self.ready_others().chain(self.ready_transfers().next());
+            return first.min_by_key(|(order, _)| *order).map(|(_, ready)| ready);
+        };
+        let mut all: Vec<(u64, Ready)> = self.ready_others().chain(self.ready_transfers()).collect();
         all.sort_unstable_by_key(|(order, _)| *order);
-        all
+        let drawn = (!all.is_empty()).then(|| all[rng.next_u64() as usize % all.len()].1);
+        self.rng = Some(rng);
+        drawn
     }
 
     /// Lets everything happen that can happen at this instant: first in, first out, or in an order drawn by the seed.
     pub(crate) fn settle(&mut self) -> Staged<()> {
         for _ in 0..STEPS_AT_ONE_INSTANT {
-            let ready = self.ready();
-            if ready.is_empty() {
+            let Some(drawn) = self.draw() else {
                 return Ok(());
-            }
-            let choice = match &mut self.rng {
-                Some(rng) => rng.next_u64() as usize % ready.len(),
-                None => 0,
             };
-            match ready[choice].1 {
+            // A large batch has very many steps at one instant.
+            self.go_on()?;
+            match drawn {
                 Ready::Message(id) => self.move_message(id)?,
                 Ready::Transfer(id) => self.move_transfer(id)?,
                 Ready::Running(id) => self.move_running(id)?,
@@ -121,7 +131,7 @@ impl<P: Ports> Stage<'_, P> {
 
     fn transfer_due(&self) -> impl Iterator<Item = (Span, Due)> + '_ {
         let timeouts = self.plan.world.timeouts;
-        self.transfers.values().flat_map(move |transfer| {
+        self.transfers.due_first().flat_map(move |transfer| {
             // A copy within a process keeps no limit.
             let acts = self.acts(&transfer.actor) && !transfer.local;
             let moving = self.transfer_is_free(transfer) && transfer.next_at > self.now;
@@ -134,7 +144,7 @@ impl<P: Ports> Stage<'_, P> {
             let limit = self.until(DeadlineId::Transfer, actor, limit, timeouts.transfer);
             let part = moving.then_some((transfer.next_at, Due::Movement));
             let progress =
-                (acts && transfer.lane.is_ready()).then_some((progress, Due::Progress(transfer.id)));
+                (acts && transfer.lane().is_ready()).then_some((progress, Due::Progress(transfer.id)));
             let limit = transfer
                 .waiter
                 .filter(|_| acts && transfer.limited)
@@ -222,6 +232,7 @@ impl<P: Ports> Stage<'_, P> {
     /// One clock was stepped: deadlines that lie in the past of their actor now are reached at once.
     pub(crate) fn reach_deadlines(&mut self) -> Staged<()> {
         loop {
+            self.go_on()?;
             let dues = self.call_due().chain(self.transfer_due());
             let late = dues
                 .filter(|(at, due)| *at <= self.now && *due != Due::Movement)
@@ -259,10 +270,10 @@ impl<P: Ports> Stage<'_, P> {
         !self.messages.values().any(message)
             && !self
                 .transfers
-                .values()
+                .queued()
                 .any(|transfer| self.transfer_is_free(transfer))
             && !self.running.values().any(|running| running.wakes_at.is_some())
             && self.lanes_due().next().is_none()
-            && self.ready().is_empty()
+            && self.ready_others().next().is_none()
     }
 }

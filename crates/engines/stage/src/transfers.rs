@@ -4,65 +4,10 @@ use crate::lanes::Lane;
 use crate::memory::BufferKey;
 use crate::ports::{Ports, TransferSpec};
 use crate::state::{Stage, Staged};
+use crate::underway::{Stand, Transfer};
 use moonquake_client::{Move, MoveFailure, Near};
-use moonquake_clock::{Clocks, Span};
-use moonquake_evidence::{Block, Op, Range};
-use moonquake_faults::PhaseId;
-
-/// A transfer.
-#[derive(Debug)]
-pub(crate) struct Transfer {
-    pub(crate) id: u64,
-    pub(crate) actor: String,
-    pub(crate) op: Option<Op>,
-    /// The operation that waits for it; none once it was given up.
-    pub(crate) waiter: Option<u64>,
-    pub(crate) owner: String,
-    pub(crate) write: bool,
-    pub(crate) replica_id: u64,
-    pub(crate) address: u64,
-    /// The first byte of the replica that moves, and how many bytes the replica has.
-    pub(crate) within: (u64, u64),
-    /// Offset of the range in the owner's segment.
-    pub(crate) offset: u64,
-    pub(crate) size: u64,
-    pub(crate) buffer: BufferKey,
-    /// Where in its client's staging memory its bytes lie, if they lie there.
-    pub(crate) block: Option<Block>,
-    /// The byte of the buffer that goes with the first byte of the range.
-    pub(crate) buffer_at: u64,
-    /// Whether it is a copy within one process, which passes no network and keeps no limit.
-    pub(crate) local: bool,
-    /// Whether its client gives it up after the limit.
-    pub(crate) limited: bool,
-    /// Its connection to the owner.
-    pub(crate) lane: Lane,
-    pub(crate) part: PhaseId,
-    pub(crate) done: PhaseId,
-    pub(crate) opened: bool,
-    pub(crate) moved: u64,
-    pub(crate) held: bool,
-    pub(crate) rate: Option<u64>,
-    pub(crate) next_at: Span,
-    /// The client's clocks when it was submitted, and when a byte last moved.
-    pub(crate) submitted_at: Clocks,
-    pub(crate) progress_at: Clocks,
-    pub(crate) order: u64,
-}
-
-impl Transfer {
-    /// The caller's buffer, if the scenario names it.
-    pub(crate) fn buffer_name(&self) -> Option<String> {
-        match &self.buffer {
-            BufferKey::Named(name) => Some(name.clone()),
-            BufferKey::Staging(_) | BufferKey::Own(_) => None,
-        }
-    }
-
-    fn next_part(&self, chunk: u64) -> u64 {
-        chunk.min(self.size - self.moved)
-    }
-}
+use moonquake_clock::Span;
+use moonquake_evidence::{Block, Range};
 
 /// How long `bytes` take at `rate` bytes per second, rounded up to the nanosecond.
 pub(crate) fn duration(bytes: u64, rate: u64) -> Span {
@@ -106,7 +51,6 @@ impl<P: Ports> Stage<'_, P> {
             buffer_at: wanted.at,
             local: wanted.local,
             limited: wanted.limited,
-            lane: if wanted.local { Lane::Local } else { Lane::Waits },
             part: wanted.part,
             done: wanted.done,
             opened: false,
@@ -116,22 +60,24 @@ impl<P: Ports> Stage<'_, P> {
             next_at: self.now,
             submitted_at: now,
             progress_at: now,
-            order,
+            stand: Stand::new(if wanted.local { Lane::Local } else { Lane::Waits }, order),
             actor,
             owner: range.segment,
         };
-        self.pace(&mut transfer);
+        transfer.next_at = self.next_at(&transfer);
         let pair = (transfer.actor.clone(), transfer.owner.clone());
-        self.transfers.insert(id, transfer);
+        self.transfers.insert(transfer);
         self.admit(&pair, Some(id));
         Ok(Some(id))
     }
 
-    /// When the next part of a transfer can move.
-    pub(crate) fn pace(&self, transfer: &mut Transfer) {
-        if let Some(rate) = transfer.rate {
-            transfer.next_at = self.now + duration(transfer.next_part(self.plan.world.chunk_bytes), rate);
-        }
+    /// When the next part of a transfer can move that has just begun or got a connection.
+    pub(crate) fn next_at(&self, transfer: &Transfer) -> Span {
+        let chunk = self.plan.world.chunk_bytes;
+        let pace = transfer
+            .rate
+            .map(|rate| duration(transfer.next_part(chunk), rate));
+        self.now + pace.unwrap_or(Span::ZERO)
     }
 
     /// The client's side of a transfer.
@@ -174,11 +120,14 @@ impl<P: Ports> Stage<'_, P> {
 
     /// Whether nothing holds a transfer and both its ends run.
     pub(crate) fn transfer_is_free(&self, transfer: &Transfer) -> bool {
+        if transfer.held || !transfer.lane().is_ready() {
+            return false;
+        }
         let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
         let owner = self.places.iter().find(|place| place.segment == transfer.owner);
         // The memory of an instance that is gone does not stand still: it refuses.
         let owner_frozen = self.is_there(&transfer.owner) && owner.is_some_and(|place| frozen(&place.node));
-        transfer.lane.is_ready() && !transfer.held && !owner_frozen && !frozen(&transfer.actor)
+        !owner_frozen && !frozen(&transfer.actor)
     }
 
     /// Whether the instance of a node that has this segment lives.
@@ -197,10 +146,10 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn move_transfer(&mut self, id: u64) -> Staged<()> {
         let order = self.enqueue();
         let chunk = self.plan.world.chunk_bytes;
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        self.transfers.set_order(id, order);
+        let Some(transfer) = self.transfers.get_mut(id) else {
             return Ok(());
         };
-        transfer.order = order;
         if !transfer.opened {
             return self.open(id);
         }
@@ -234,11 +183,11 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn open(&mut self, id: u64) -> Staged<()> {
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        let Some(transfer) = self.transfers.get_mut(id) else {
             return Ok(());
         };
         transfer.opened = true;
-        let refused = transfer.lane == Lane::Refused;
+        let refused = transfer.lane() == Lane::Refused;
         let spec = TransferSpec {
             id,
             actor: transfer.actor.clone(),
@@ -272,11 +221,11 @@ impl<P: Ports> Stage<'_, P> {
 
     fn landed(&mut self, id: u64, len: u64, chunk: u64) -> Staged<()> {
         let now = self.now;
-        let Some(actor) = self.transfers.get(&id).map(|transfer| transfer.actor.clone()) else {
+        let Some(actor) = self.transfers.get(id).map(|transfer| transfer.actor.clone()) else {
             return Ok(());
         };
         let clocks = self.clocks(&actor);
-        let Some(transfer) = self.transfers.get_mut(&id) else {
+        let Some(transfer) = self.transfers.get_mut(id) else {
             return Ok(());
         };
         transfer.moved += len;
@@ -293,7 +242,7 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     fn complete(&mut self, id: u64) -> Staged<()> {
-        let Some(transfer) = self.transfers.get(&id) else {
+        let Some(transfer) = self.transfers.get(id) else {
             return Ok(());
         };
         let (actor, op, phase) = (transfer.actor.clone(), transfer.op, transfer.done);
@@ -327,13 +276,13 @@ impl<P: Ports> Stage<'_, P> {
 
     /// A transfer, also one that is over for its client.
     pub(crate) fn transfer(&self, id: u64) -> Option<&Transfer> {
-        self.transfers.get(&id).or_else(|| self.past_transfers.get(&id))
+        self.transfers.get(id).or_else(|| self.past_transfers.get(&id))
     }
 
     /// The transfer is over for its client, and its connection is usable still if that is `clean`: any end but a complete one
     /// breaks it. Says which operation waited.
     fn retire(&mut self, id: u64, clean: bool) -> Option<u64> {
-        let transfer = self.transfers.remove(&id)?;
+        let transfer = self.transfers.remove(id)?;
         self.leave_lane(&transfer, clean);
         let waiter = transfer.waiter;
         self.past_transfers.insert(id, transfer);
@@ -349,7 +298,7 @@ impl<P: Ports> Stage<'_, P> {
 
     /// The client's limit for a transfer is over: the operation goes on without it, the transfer does not stop.
     pub(crate) fn give_up_transfer(&mut self, running: u64, id: u64) -> Staged<()> {
-        if let Some(transfer) = self.transfers.get_mut(&id) {
+        if let Some(transfer) = self.transfers.get_mut(id) {
             transfer.waiter = None;
         }
         if let Some(operation) = self.running.get_mut(&running) {
@@ -360,14 +309,7 @@ impl<P: Ports> Stage<'_, P> {
 
     /// Ends every transfer of a client that is gone.
     pub(crate) fn close_transfers_of(&mut self, actor: &str, how: &str) -> Staged<()> {
-        let mine = |transfer: &&Transfer| transfer.actor == actor;
-        let ids: Vec<u64> = self
-            .transfers
-            .values()
-            .filter(mine)
-            .map(|transfer| transfer.id)
-            .collect();
-        for id in ids {
+        for id in self.transfers.of(actor) {
             self.ports.close_transfer(id, false, how)?;
             self.log_owners()?;
             self.retire(id, false);

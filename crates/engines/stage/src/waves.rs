@@ -5,6 +5,46 @@ use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_client::{Happened, Move, MoveFailure, Moved};
 use moonquake_clock::Span;
+use std::collections::BTreeMap;
+
+/// The transfers that an operation waits for, in the order in which it wanted them.
+#[derive(Debug, Default)]
+pub(crate) struct Wave {
+    /// How each ended.
+    ended: Vec<Option<Moved>>,
+    /// The place of each that was submitted.
+    places: BTreeMap<u64, usize>,
+    /// How many have not ended.
+    open: usize,
+}
+
+impl Wave {
+    /// One more: under way under that number, or over already.
+    fn add(&mut self, transfer: Option<u64>, ended: Option<Moved>) {
+        if let Some(id) = transfer {
+            self.places.insert(id, self.ended.len());
+        }
+        self.open += usize::from(ended.is_none());
+        self.ended.push(ended);
+    }
+
+    /// One ended. False if it is none of them.
+    fn end(&mut self, transfer: u64, moved: Moved) -> bool {
+        let Some(place) = self.places.get(&transfer) else {
+            return false;
+        };
+        if self.ended[*place].replace(moved).is_none() {
+            self.open -= 1;
+        }
+        true
+    }
+
+    /// How all ended, which is told once; none while one has not.
+    fn take(&mut self) -> Option<Vec<Moved>> {
+        let is_over = self.open == 0;
+        is_over.then(|| std::mem::take(self).ended.into_iter().flatten().collect())
+    }
+}
 
 impl<P: Ports> Stage<'_, P> {
     /// Notes where in the buffer of an operation lies what a wave brings.
@@ -18,6 +58,7 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn submit_all(&mut self, id: u64, wanted: &[Move]) -> Staged<()> {
         self.make_ready(id, wanted);
         for wanted in wanted {
+            self.go_on()?;
             self.submit_one(id, wanted)?;
         }
         self.wave_over(id)
@@ -35,7 +76,7 @@ impl<P: Ports> Stage<'_, P> {
         };
         if let Some(running) = self.running.get_mut(&id) {
             let ended = transfer.is_none().then_some(closed);
-            running.wave.push((transfer, ended));
+            running.wave.add(transfer, ended);
         }
         Ok(transfer.is_some())
     }
@@ -83,16 +124,10 @@ impl<P: Ports> Stage<'_, P> {
         let Some(running) = self.running.get_mut(&id) else {
             return Ok(());
         };
-        match running
-            .wave
-            .iter_mut()
-            .find(|(other, _)| *other == Some(transfer))
-        {
-            None => self.tell(id, Happened::Moved(result)),
-            Some((_, ended)) => {
-                *ended = Some(Moved { result, at });
-                self.go_on_with(id)
-            }
+        if running.wave.end(transfer, Moved { result, at }) {
+            self.go_on_with(id)
+        } else {
+            self.tell(id, Happened::Moved(result))
         }
     }
 
@@ -105,10 +140,8 @@ impl<P: Ports> Stage<'_, P> {
         if is_busy(running) || !running.queue.is_empty() {
             return Ok(());
         }
-        let ended: Option<Vec<Moved>> = running.wave.iter().map(|(_, ended)| *ended).collect();
-        match ended {
+        match running.wave.take() {
             Some(all) => {
-                running.wave.clear();
                 running.wakes_at = None;
                 self.tell(id, Happened::MovedAll(all))
             }

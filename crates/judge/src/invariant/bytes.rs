@@ -18,7 +18,7 @@ use super::Judged;
 use crate::attempts::{Attempt, Attempts, Fate};
 use crate::copies::{Copy, was_away};
 use crate::master_clock::MasterClock;
-use crate::rpc::{self, Family};
+use crate::rpc;
 use crate::view::{Pos, View};
 use moonquake_evidence::{Change, Kind, Leg, Observer, Range, State};
 
@@ -142,11 +142,11 @@ impl Account {
     }
 }
 
-/// The bytes of ranges on mounted segments that are not readable.
+/// The bytes of ranges on mounted segments that are not readable. `live` is in order.
 fn hidden<'a>(ranges: impl IntoIterator<Item = &'a Range>, live: &[&Range], state: &State) -> u64 {
     ranges
         .into_iter()
-        .filter(|range| !live.contains(range) && state.segments.contains_key(&range.segment))
+        .filter(|range| live.binary_search(range).is_err() && state.segments.contains_key(&range.segment))
         .map(|range| range.size)
         .fold(0, u64::saturating_add)
 }
@@ -261,13 +261,8 @@ fn place_of(fate: Fate) -> Pos {
 /// How a completed attempt stands that is not readable any more: until its last lease is over on both clocks of the
 /// master, its bytes may be kept.
 fn leased(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos], pos: Pos) -> Standing {
-    let granted = view.frames.iter().filter(|frame| {
-        frame.leg == Leg::RequestHandled
-            && attempt.start < frame.pos
-            && frame.pos < pos
-            && rpc::family(frame.rpc) == Some(Family::Query)
-            && frame.ranges.iter().any(|range| attempt.overlaps(range))
-    });
+    let told = view.queries_over(attempt.places());
+    let granted = told.filter(|frame| attempt.start < frame.pos && frame.pos < pos);
     let ends = granted.filter_map(|frame| {
         let lease = i128::from(moonquake_clock::Span::from_ms(frame.lease_ms?).ns);
         Some((

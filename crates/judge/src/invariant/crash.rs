@@ -12,9 +12,10 @@ use super::Judged;
 use super::bytes::Accounts;
 use crate::attempts::{Attempt, Attempts};
 use crate::rpc::{self, Family};
-use crate::view::{Pos, View};
+use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Change, Leg};
 use moonquake_faults::Dimension;
+use std::collections::BTreeMap;
 
 pub(super) fn judge(view: &View<'_>, attempts: &Attempts, accounts: &Accounts) -> Judged {
     if !matches!(view.plan.fault.dimension, Dimension::Crash | Dimension::Restart) {
@@ -43,8 +44,9 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts, accounts: &Accounts) -
     }
     let mut failures = Vec::new();
     let mut seen = vec![death];
+    let starts = starts_after(view, death);
     for (index, attempt) in left {
-        locked_out(view, attempt, death, &mut failures, &mut seen);
+        locked_out(view, attempt, (death, &starts), &mut failures, &mut seen);
         leaked(view, attempt, index, accounts, &mut failures, &mut seen);
     }
     seen.sort_unstable();
@@ -57,33 +59,49 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts, accounts: &Accounts) -
 
 type Failures = Vec<(String, Vec<Pos>)>;
 
-/// PutStarts of the key after the discard timeout that were refused because of the attempt.
-fn locked_out(view: &View<'_>, attempt: &Attempt, death: Pos, failures: &mut Failures, seen: &mut Vec<Pos>) {
-    let bound = view.at(attempt.start) + view.plan.world.timeouts.discard;
-    for frame in &view.frames {
-        let later = frame.pos > death && view.at(frame.pos) > bound && frame.leg == Leg::RequestHandled;
-        let start = rpc::family(frame.rpc) == Some(Family::Start) && !frame.rpc.contains("Upsert");
-        if !later || !start || !attempt.unfinished_at(frame.pos) {
+/// The PutStarts of each key after a death, with their answers.
+type Starts<'a> = BTreeMap<String, Vec<(&'a Frame<'a>, Option<&'a str>)>>;
+
+fn starts_after<'a>(view: &'a View<'a>, death: Pos) -> Starts<'a> {
+    let mut starts = Starts::new();
+    for frame in view.frames.iter().filter(|frame| frame.pos > death) {
+        let is_start = rpc::family(frame.rpc) == Some(Family::Start) && !frame.rpc.contains("Upsert");
+        if !is_start || frame.leg != Leg::RequestHandled {
             continue;
         }
-        for entry in rpc::entries(view, frame)
-            .into_iter()
-            .filter(|entry| entry.key == attempt.key)
-        {
-            seen.push(frame.pos);
-            // An old value that is still readable is reason enough.
-            let is_readable = view
-                .state_before(frame.pos)
-                .is_some_and(|(_, state)| state.keys.contains_key(&attempt.key));
-            if entry.code == Some("OBJECT_ALREADY_EXISTS") && !is_readable {
-                let text = format!(
-                    "{} was still refused to {} at {}, the crashed attempt could be discarded after {bound}",
-                    attempt.key,
-                    frame.event.actor,
-                    view.at(frame.pos)
-                );
-                failures.push((text, vec![attempt.start, death, frame.pos]));
-            }
+        for entry in rpc::entries(view, frame) {
+            starts.entry(entry.key).or_default().push((frame, entry.code));
+        }
+    }
+    starts
+}
+
+/// PutStarts of the key after the discard timeout that were refused because of the attempt.
+fn locked_out(
+    view: &View<'_>,
+    attempt: &Attempt,
+    (death, starts): (Pos, &Starts<'_>),
+    failures: &mut Failures,
+    seen: &mut Vec<Pos>,
+) {
+    let bound = view.at(attempt.start) + view.plan.world.timeouts.discard;
+    for (frame, code) in starts.get(&attempt.key).into_iter().flatten() {
+        if view.at(frame.pos) <= bound || !attempt.unfinished_at(frame.pos) {
+            continue;
+        }
+        seen.push(frame.pos);
+        // An old value that is still readable is reason enough.
+        let is_readable = view
+            .state_before(frame.pos)
+            .is_some_and(|(_, state)| state.keys.contains_key(&attempt.key));
+        if *code == Some("OBJECT_ALREADY_EXISTS") && !is_readable {
+            let text = format!(
+                "{} was still refused to {} at {}, the crashed attempt could be discarded after {bound}",
+                attempt.key,
+                frame.event.actor,
+                view.at(frame.pos)
+            );
+            failures.push((text, vec![attempt.start, death, frame.pos]));
         }
     }
     // The PutStart that took the key over shows that it became writable.
@@ -103,9 +121,14 @@ fn leaked(
 ) {
     let Ok(accounts) = accounts else { return };
     for account in accounts {
-        let Some((_, bytes)) = account.overdue.iter().find(|(attempt, _)| *attempt == index) else {
+        // They are in the order of the attempts.
+        let Ok(place) = account
+            .overdue
+            .binary_search_by_key(&index, |(attempt, _)| *attempt)
+        else {
             continue;
         };
+        let (_, bytes) = &account.overdue[place];
         seen.push(account.pos);
         let without = account.upper.saturating_sub(*bytes);
         if account.allocated > without {

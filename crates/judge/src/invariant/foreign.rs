@@ -14,7 +14,7 @@ use crate::rpc;
 use crate::view::{Pos, View};
 use moonquake_evidence::{Content, Op};
 use moonquake_scenario::Verb;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn judge(view: &View<'_>, attempts: &Attempts, lanes: &Lanes) -> Judged {
     let mut failures = Vec::new();
@@ -28,12 +28,15 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts, lanes: &Lanes) -> Judg
         }
         reads.push(ended.pos);
         // A batch is told key by key.
-        let each: Vec<(&str, &Content)> = view.brought(op).collect();
+        let mut each: BTreeMap<&str, &Content> = BTreeMap::new();
+        for (key, content) in view.brought(op) {
+            each.entry(key).or_insert(content);
+        }
         let told = if each.is_empty() {
             vec![(keys.as_slice(), content)]
         } else {
             let named = keys.chunks(1).filter_map(|key| {
-                let (_, content) = each.iter().find(|(other, _)| *other == key[0])?;
+                let content = each.get(key[0].as_str())?;
                 Some((key, *content))
             });
             named.collect()
@@ -64,10 +67,12 @@ fn overwritten(view: &View<'_>, lanes: &Lanes, op: Op, end: Pos) -> Option<(Stri
             .filter(|(_, pos, access)| access.write && *pos < end)
     };
     let by_others = writes().find(|(_, pos, access)| {
-        let again = writes().any(|(_, later, own)| {
-            own.op == Some(op) && later > *pos && own.from <= access.from && access.to <= own.to
-        });
-        access.op.is_some() && access.op != Some(op) && !again
+        let again = || {
+            writes().any(|(_, later, own)| {
+                own.op == Some(op) && later > *pos && own.from <= access.from && access.to <= own.to
+            })
+        };
+        access.op.is_some() && access.op != Some(op) && !again()
     });
     let (place, pos, access) = by_others?;
     let writer = access.op.map(|op| view.op_name(op)).unwrap_or_default();
@@ -120,7 +125,7 @@ fn keys_read(view: &View<'_>, op: Op) -> Vec<String> {
 
 /// The patterns of the writes of a key that were completed before `until`.
 fn patterns<'a>(view: &View<'a>, attempts: &Attempts, key: &str, until: Pos) -> Vec<&'a str> {
-    let of_key = attempts.all.iter().filter(|attempt| attempt.key == key);
+    let of_key = attempts.of_key(key);
     of_key
         .filter(|attempt| attempt.own_end.is_some_and(|end| end < until))
         .filter_map(|attempt| landed_pattern(view, attempt, until))
@@ -158,9 +163,10 @@ fn writes_into(view: &View<'_>, write: Op, attempt: &Attempt) -> bool {
 /// Whether every transfer that an operation opened for writing into the ranges of an attempt had landed to its last part
 /// before `until`. The transfers of a batch to other keys say nothing about this one.
 fn fully_landed(view: &View<'_>, op: Op, attempt: &Attempt, until: Pos) -> bool {
-    let mut transfers = view
-        .transfers_of(op)
-        .filter(|(_, transfer)| transfer.write && transfer.range.is_none_or(|range| attempt.overlaps(range)))
+    let there = view.transfers_over(op, attempt.places());
+    let mut transfers = there
+        .chain(view.transfers_nowhere(op))
+        .filter(|transfer| transfer.write)
         .peekable();
-    transfers.peek().is_some() && transfers.all(|(_, transfer)| transfer.complete_at(until).is_some())
+    transfers.peek().is_some() && transfers.all(|transfer| transfer.complete_at(until).is_some())
 }

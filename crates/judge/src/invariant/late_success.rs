@@ -9,7 +9,7 @@ use super::Judged;
 use crate::lease::{self, Told};
 use crate::outcome;
 use crate::rpc;
-use crate::view::{Pos, Transfer, View};
+use crate::view::{Pos, View};
 use moonquake_evidence::Op;
 use moonquake_scenario::Verb;
 
@@ -112,12 +112,8 @@ fn batch(
         .zip(results)
         .filter(|(_, result)| *result == "ok")
     {
-        let of_entry = |transfer: &Transfer<'_>| {
-            let range = transfer.range?;
-            let is_own = entry.ranges.iter().any(|own| own.overlaps(range));
-            is_own.then(|| transfer.complete_at(view.end()))?
-        };
-        let landed = view.transfers_of(op).find_map(|(_, transfer)| of_entry(transfer));
+        let mut own = view.transfers_over(op, &entry.ranges);
+        let landed = own.find_map(|transfer| transfer.complete_at(view.end()));
         let Some(landed) = landed else { continue };
         reads.push(landed);
         if view.at(landed) >= told.until {

@@ -7,6 +7,7 @@
 
 use super::Judged;
 use crate::lease::{self, Told};
+use crate::overlaps::InSegments;
 use crate::rpc::{self, Family};
 use crate::view::{Pos, View};
 use moonquake_evidence::{Leg, Range};
@@ -17,14 +18,12 @@ pub(super) fn judge(view: &View<'_>) -> Judged {
     let takers = takers(view);
     let mut failures = Vec::new();
     for lease in &told {
+        let leased = InSegments::of(lease.ranges.iter().zip(0..));
         let taken = takers.iter().find(|taker| {
             taker.pos > lease.granted
                 && taker.who != lease.reader
                 && view.at(taker.pos) < lease.until
-                && lease
-                    .ranges
-                    .iter()
-                    .any(|range| taker.ranges.iter().any(|other| other.overlaps(range)))
+                && taker.ranges.iter().any(|range| !leased.over(range).is_empty())
         });
         if let Some(taker) = taken {
             failures.push((words(view, lease, taker), vec![lease.sent, lease.told, taker.pos]));

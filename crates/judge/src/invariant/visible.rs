@@ -78,10 +78,8 @@ impl Sight {
         let Some(latest) = attempts.latest(key, self.pos) else {
             return false;
         };
-        let old = attempts.all.iter().rev().find(|attempt| {
-            attempt.key == key
-                && attempt.start < latest.start
-                && attempt.own_end.is_some_and(|end| end < latest.start)
+        let old = attempts.of_key(key).rfind(|attempt| {
+            attempt.start < latest.start && attempt.own_end.is_some_and(|end| end < latest.start)
         });
         old.is_some_and(|old| {
             let told = if self.ranges.is_empty() {

@@ -8,22 +8,25 @@
 use super::End;
 use super::grants::{Grant, cause};
 use crate::master_clock::MasterClock;
+use crate::overlaps::InSegments;
 use crate::view::{Pos, View};
 use moonquake_evidence::{Range, State};
 use std::collections::BTreeSet;
 
-/// The most sets of ranges that are tried for one state.
+/// The most places that are tried for one state where there are not more ranges.
 const MAX_TRIES: u32 = 20_000;
 
 /// Enters where each range was given back, and ends the epochs that had not ended by then.
 pub(super) fn settle(view: &View<'_>, grants: &mut [Grant]) {
     let clock = MasterClock::of(view);
-    let mut held: Vec<usize> = Vec::new();
+    let ranges: Vec<Range> = grants.iter().map(|grant| grant.range.clone()).collect();
+    let places = InSegments::of(ranges.iter().zip(0..));
+    let mut held: BTreeSet<usize> = BTreeSet::new();
     let mut next = 0;
     let mut before = 0;
     for (pos, state) in &view.states {
         while next < grants.len() && grants[next].tenure.since.pos < *pos {
-            hand_out(view, grants, &mut held, next, before);
+            hand_out(view, grants, &places, &mut held, next, before);
             next += 1;
         }
         let mut freed: Vec<(usize, End)> = Vec::new();
@@ -35,19 +38,21 @@ pub(super) fn settle(view: &View<'_>, grants: &mut [Grant]) {
                 freed.push((*index, cause(view, before.max(grant.tenure.since.pos), *pos)));
             }
         }
-        held.retain(|index| !freed.iter().any(|(gone, _)| gone == index));
+        for (gone, _) in &freed {
+            held.remove(gone);
+        }
         let now = clock.at(view, *pos);
         for index in given_back(grants, &held, state, (before, *pos), now) {
             freed.push((index, when(view, &grants[index], before, *pos)));
         }
         for (index, end) in freed {
-            held.retain(|other| *other != index);
+            held.remove(&index);
             give_back(&mut grants[index], end);
         }
         before = *pos;
     }
     while next < grants.len() {
-        hand_out(view, grants, &mut held, next, before);
+        hand_out(view, grants, &places, &mut held, next, before);
         next += 1;
     }
     // What the master forgot after its last state is nobody's any more.
@@ -59,21 +64,22 @@ pub(super) fn settle(view: &View<'_>, grants: &mut [Grant]) {
 }
 
 /// A range is handed out; whoever had bytes of it has lost them.
-fn hand_out(view: &View<'_>, grants: &mut [Grant], held: &mut Vec<usize>, next: usize, before: Pos) {
-    let (range, since) = (grants[next].range.clone(), grants[next].tenure.since);
-    let mut lost = Vec::new();
-    held.retain(|index| {
-        let again = grants[*index].tenure.since < since && grants[*index].range.overlaps(&range);
-        if again {
-            lost.push(*index);
+fn hand_out(
+    view: &View<'_>,
+    grants: &mut [Grant],
+    places: &InSegments<'_>,
+    held: &mut BTreeSet<usize>,
+    next: usize,
+    before: Pos,
+) {
+    let since = grants[next].tenure.since;
+    for other in places.over(&grants[next].range) {
+        if grants[other].tenure.since < since && held.remove(&other) {
+            let end = when(view, &grants[other], before, since.pos);
+            give_back(&mut grants[other], end);
         }
-        !again
-    });
-    for index in lost {
-        let end = when(view, &grants[index], before, since.pos);
-        give_back(&mut grants[index], end);
     }
-    held.push(next);
+    held.insert(next);
 }
 
 fn give_back(grant: &mut Grant, end: End) {
@@ -97,7 +103,7 @@ fn when(view: &View<'_>, grant: &Grant, before: Pos, pos: Pos) -> End {
 /// The ranges, of those held, that a state has no room for.
 fn given_back(
     grants: &[Grant],
-    held: &[usize],
+    held: &BTreeSet<usize>,
     state: &State,
     (before, pos): (Pos, Pos),
     now: i128,
@@ -127,29 +133,35 @@ fn given_back(
         (!taken_now, due > now, due, *index)
     });
     let sizes: Vec<u64> = order.iter().map(size).collect();
-    let mut tries = MAX_TRIES;
-    let chosen = exactly(&sizes, excess, &mut tries).unwrap_or_else(|| at_most(&sizes, excess));
+    let chosen = exactly(&sizes, excess).unwrap_or_else(|| at_most(&sizes, excess));
     chosen.into_iter().map(|place| order[place]).collect()
 }
 
-/// The first places whose sizes add up to `sum`, earlier ones rather than later ones.
-fn exactly(sizes: &[u64], sum: u64, tries: &mut u32) -> Option<Vec<usize>> {
-    if sum == 0 {
-        return Some(Vec::new());
+/// The first places whose sizes add up to `sum`, earlier ones rather than later ones. None if there are none, or if they are not
+/// found soon.
+fn exactly(sizes: &[u64], sum: u64) -> Option<Vec<usize>> {
+    // What all from a place on add up to.
+    let mut rest = vec![0; sizes.len() + 1];
+    for (place, size) in sizes.iter().enumerate().rev() {
+        rest[place] = u64::saturating_add(rest[place + 1], *size);
     }
-    let total = sizes.iter().copied().fold(0, u64::saturating_add);
-    if total < sum || *tries == 0 {
-        return None;
+    let (mut chosen, mut place, mut left) = (Vec::new(), 0, sum);
+    let mut tries = MAX_TRIES.max(u32::try_from(sizes.len()).unwrap_or(u32::MAX));
+    while left > 0 {
+        if rest[place] < left {
+            // The last that was taken is left out instead.
+            let last: usize = chosen.pop()?;
+            (place, left) = (last + 1, left + sizes[last]);
+            continue;
+        }
+        tries = tries.checked_sub(1)?;
+        if sizes[place] <= left {
+            chosen.push(place);
+            left -= sizes[place];
+        }
+        place += 1;
     }
-    *tries -= 1;
-    let (first, rest) = sizes.split_first()?;
-    let shifted = |places: Vec<usize>| places.into_iter().map(|place| place + 1);
-    if let Some(left) = sum.checked_sub(*first)
-        && let Some(places) = exactly(rest, left, tries)
-    {
-        return Some(std::iter::once(0).chain(shifted(places)).collect());
-    }
-    exactly(rest, sum, tries).map(|places| shifted(places).collect())
+    Some(chosen)
 }
 
 /// Where no sizes add up, as many as fit.
@@ -170,11 +182,16 @@ mod tests {
 
     #[test]
     fn the_first_sizes_that_add_up_are_chosen() {
-        let chosen = |sizes: &[u64], sum| exactly(sizes, sum, &mut MAX_TRIES.clone());
-        assert_eq!(chosen(&[4, 4, 2], 4), Some(vec![0]));
-        assert_eq!(chosen(&[4, 3, 2], 5), Some(vec![1, 2]));
-        assert_eq!(chosen(&[4, 3, 2], 6), Some(vec![0, 2]));
-        assert_eq!(chosen(&[4, 3], 5), None);
+        assert_eq!(exactly(&[4, 4, 2], 4), Some(vec![0]));
+        assert_eq!(exactly(&[4, 3, 2], 5), Some(vec![1, 2]));
+        assert_eq!(exactly(&[4, 3, 2], 6), Some(vec![0, 2]));
+        assert_eq!(exactly(&[4, 3], 5), None);
         assert_eq!(at_most(&[4, 3], 5), [0]);
+        // As many as a large batch has.
+        let many = vec![1; 100_000];
+        assert_eq!(exactly(&many, 100_000).map(|places| places.len()), Some(100_000));
+        // Nobody waits for all sets of many.
+        let even: Vec<u64> = (1..40).map(|half| 2 * half).collect();
+        assert_eq!(exactly(&even, 701), None);
     }
 }

@@ -1,14 +1,17 @@
 //! The epochs in which memory belongs to nobody.
 
-use super::{End, Idle, NOBODY, Tenure};
+use super::{End, Idle, NOBODY, Tenure, index_of};
 use crate::view::Pos;
 
 /// The stretches between two owners. After `last` nobody saw any more what is allocated.
 pub(super) fn gaps(owned: &[Tenure], last: Pos) -> Vec<Tenure> {
     let mut gaps = Vec::new();
+    let index = index_of(owned);
     for tenure in owned {
         let Some(ended) = tenure.until else { continue };
-        let later = || owned.iter().filter(|other| other.since.pos >= ended.pos);
+        let others = index.over(tenure.from, tenure.to);
+        let others: Vec<&Tenure> = others.into_iter().map(|number| &owned[number]).collect();
+        let later = || others.iter().filter(|other| other.since.pos >= ended.pos);
         let inside = |edge: &u64| tenure.from < *edge && *edge < tenure.to;
         let mut edges: Vec<u64> = later()
             .flat_map(|other| [other.from, other.to])

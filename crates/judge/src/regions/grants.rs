@@ -4,10 +4,11 @@ use super::{End, Tenure};
 use crate::attempts::{Attempt, Attempts, Fate};
 use crate::copies::Copy;
 use crate::master_clock::MasterClock;
-use crate::rpc::{self, Family};
+use crate::overlaps::InSegments;
 use crate::view::{Pos, View};
 use moonquake_clock::Span;
-use moonquake_evidence::{Leg, Op, Range};
+use moonquake_evidence::{Op, Range};
+use std::collections::BTreeSet;
 
 /// A range with its owner.
 #[derive(Clone, Debug)]
@@ -36,13 +37,21 @@ impl Grant {
     }
 }
 
+/// The readable ranges of each state.
+type Shown<'a> = Vec<(Pos, BTreeSet<&'a Range>)>;
+
 /// Everything that was handed out, in order.
 pub(super) fn grants(view: &View<'_>, attempts: &Attempts) -> Vec<Grant> {
     let clock = MasterClock::of(view);
+    let states = view.states.iter();
+    let shown: Shown<'_> = states
+        .map(|(pos, state)| (*pos, state.keys.values().flatten().collect()))
+        .collect();
+    let seen = (view, &clock, &shown);
     let mut all: Vec<Grant> = Vec::new();
     for attempt in &attempts.all {
         for range in &attempt.ranges {
-            all.push(of_write(view, &clock, attempt, range));
+            all.push(of_write(seen, attempt, range));
         }
     }
     for copy in &attempts.copies.all {
@@ -54,7 +63,7 @@ pub(super) fn grants(view: &View<'_>, attempts: &Attempts) -> Vec<Grant> {
                     && grant.tenure.until.is_none_or(|until| until.pos > copy.start)
             });
             if !known {
-                all.push(of_copy(view, &clock, attempts, copy, range));
+                all.push(of_copy(seen, attempts, copy, range));
             }
         }
     }
@@ -75,7 +84,10 @@ fn owner(view: &View<'_>, key: &str, client: &str, op: Option<Op>) -> String {
     format!("{key} by {client}{op}")
 }
 
-fn of_write(view: &View<'_>, clock: &MasterClock, attempt: &Attempt, range: &Range) -> Grant {
+/// The record, the master's clock and its states.
+type Sights<'a> = (&'a View<'a>, &'a MasterClock, &'a Shown<'a>);
+
+fn of_write((view, clock, shown): Sights<'_>, attempt: &Attempt, range: &Range) -> Grant {
     let owner = owner(view, &attempt.key, &attempt.client, attempt.op);
     let mut tenure = tenure(range, owner, attempt.op, attempt.start);
     let release = i128::from(view.plan.world.timeouts.release.ns);
@@ -107,7 +119,7 @@ fn of_write(view: &View<'_>, clock: &MasterClock, attempt: &Attempt, range: &Ran
         .flatten()
         .filter(|at| *at > attempt.start)
         .for_each(|at| tenure.end(End::at(at)));
-    readable(view, &mut tenure, range, completed);
+    readable(view, shown, &mut tenure, range, completed);
     Grant {
         range: range.clone(),
         tenure,
@@ -119,7 +131,7 @@ fn of_write(view: &View<'_>, clock: &MasterClock, attempt: &Attempt, range: &Ran
     }
 }
 
-fn of_copy(view: &View<'_>, clock: &MasterClock, attempts: &Attempts, copy: &Copy, range: &Range) -> Grant {
+fn of_copy((view, clock, shown): Sights<'_>, attempts: &Attempts, copy: &Copy, range: &Range) -> Grant {
     let owner = owner(view, &format!("copy of {}", copy.key), &copy.client, copy.op);
     let mut tenure = tenure(range, owner, copy.op, copy.start);
     let release = i128::from(view.plan.world.timeouts.release.ns);
@@ -146,7 +158,7 @@ fn of_copy(view: &View<'_>, clock: &MasterClock, attempts: &Attempts, copy: &Cop
         due_settled = clock.at(view, at) + release;
     }
     lost.into_iter().for_each(|at| tenure.end(End::at(at)));
-    readable(view, &mut tenure, range, committed);
+    readable(view, shown, &mut tenure, range, committed);
     Grant {
         range: range.clone(),
         tenure,
@@ -160,14 +172,14 @@ fn of_copy(view: &View<'_>, clock: &MasterClock, attempts: &Attempts, copy: &Cop
 
 /// The object is readable from there on, until a state does not show it any more. Under which key a state shows it does
 /// not matter: a master that knows no tenants has names of its own.
-fn readable(view: &View<'_>, tenure: &mut Tenure, range: &Range, completed: Option<Pos>) {
+fn readable(view: &View<'_>, shown: &Shown<'_>, tenure: &mut Tenure, range: &Range, completed: Option<Pos>) {
     tenure.readable = completed.filter(|at| *at > tenure.since.pos);
     let mut before = completed.unwrap_or(0);
-    for (pos, state) in &view.states {
+    for (pos, ranges) in shown {
         if completed.is_none_or(|at| *pos < at) {
             continue;
         }
-        if !state.keys.values().any(|ranges| ranges.contains(range)) {
+        if !ranges.contains(range) {
             tenure.end(cause(view, before, *pos));
             break;
         }
@@ -178,7 +190,7 @@ fn readable(view: &View<'_>, tenure: &mut Tenure, range: &Range, completed: Opti
 /// What was seen to be so at `until` and not yet at `from` came about in between: by the one thing that can have done
 /// it, or nobody knows by which.
 pub(super) fn cause(view: &View<'_>, from: Pos, until: Pos) -> End {
-    let mut acts = (from + 1..until).filter(|pos| takes_memory(view, *pos));
+    let mut acts = view.takings(from, until);
     match (acts.next(), acts.next()) {
         (Some(act), None) => End::at(act),
         _ => End {
@@ -188,37 +200,9 @@ pub(super) fn cause(view: &View<'_>, from: Pos, until: Pos) -> End {
     }
 }
 
-/// Whether an event can take memory from somebody other than by its own answer: a round of the master's threads, a call
-/// that takes away, an actor that came or went.
-fn takes_memory(view: &View<'_>, pos: Pos) -> bool {
-    use moonquake_evidence::{Kind, Observer};
-    let event = &view.events[pos];
-    match &event.kind {
-        _ if event.observer == Observer::Injector => false,
-        Kind::Tick { .. } | Kind::Actor { .. } => true,
-        Kind::Frame {
-            leg: Leg::RequestHandled,
-            rpc,
-            ..
-        } => {
-            let harmless = matches!(
-                rpc::family(rpc),
-                Some(Family::Start | Family::End | Family::Query | Family::Exist)
-            );
-            !harmless && !rpc::is_ping(rpc) && !rpc::is_replication_start(rpc)
-        }
-        _ => false,
-    }
-}
-
 /// The end of the last lease on a range, on the master's wall clock.
 fn last_lease(view: &View<'_>, clock: &MasterClock, from: Pos, range: &Range) -> i128 {
-    let granted = view.frames.iter().filter(|frame| {
-        frame.leg == Leg::RequestHandled
-            && frame.pos > from
-            && rpc::family(frame.rpc) == Some(Family::Query)
-            && frame.ranges.iter().any(|told| told.overlaps(range))
-    });
+    let granted = view.queries_over([range]).filter(|frame| frame.pos > from);
     granted
         .filter_map(|frame| Some(clock.at(view, frame.pos) + i128::from(Span::from_ms(frame.lease_ms?).ns)))
         .max()
@@ -227,15 +211,18 @@ fn last_lease(view: &View<'_>, clock: &MasterClock, from: Pos, range: &Range) ->
 
 /// A range that is handed out again has no other owner any more, whatever nobody saw of it.
 fn end_where_handed_out_again(grants: &mut [Grant]) {
-    for index in 0..grants.len() {
-        let (range, since) = (grants[index].range.clone(), grants[index].tenure.since);
-        let next = grants
-            .iter()
-            .find(|other| other.tenure.since > since && other.range.overlaps(&range));
-        let next = next.map(|other| End {
-            pos: other.tenure.since.pos,
+    let ranges: Vec<Range> = grants.iter().map(|grant| grant.range.clone()).collect();
+    let index = InSegments::of(ranges.iter().zip(0..));
+    for (own, range) in ranges.iter().enumerate() {
+        let since = grants[own].tenure.since;
+        let mut later = index
+            .over(range)
+            .into_iter()
+            .map(|other| grants[other].tenure.since);
+        let next = later.find(|other| *other > since).map(|other| End {
+            pos: other.pos,
             at_the_latest: true,
         });
-        next.into_iter().for_each(|next| grants[index].tenure.end(next));
+        next.into_iter().for_each(|next| grants[own].tenure.end(next));
     }
 }

@@ -2,10 +2,11 @@
 
 use super::gaps::gaps;
 use super::grants::grants;
-use super::{Lane, NOBODY, RegionAccess, Tenure, freed};
+use super::{Lane, NOBODY, RegionAccess, Tenure, freed, index_of};
 use crate::attempts::Attempts;
 use crate::buffer::Failed;
 use crate::lease::{self, Told};
+use crate::overlaps::{InSegments, Overlaps};
 use crate::view::{Landed, Pos, View};
 use moonquake_evidence::{Op, Range};
 use moonquake_scenario::Verb;
@@ -29,34 +30,47 @@ pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
         .map(|grant| grant.range.segment.as_str())
         .chain(landed.iter().map(|landed| landed.range.segment.as_str()))
         .collect();
-    let leases = leases_of(view, &landed);
+    let told = told_to_readers(view, &landed);
+    let leases = leases_of(&told);
+    let handed = Handed::of(&attempts);
     let mut lanes = Vec::new();
     for name in names {
         let here = owned.iter().filter(|grant| grant.range.segment == name);
         let mut tenures: Vec<Tenure> = here.map(|grant| grant.tenure.clone()).collect();
         tenures.extend(gaps(&tenures, last));
         tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+        let index = index_of(&tenures);
         for landed in landed.iter().filter(|landed| landed.range.segment == name) {
-            access(view, (&attempts, &leases), failed, &mut tenures, landed);
+            access(view, (&handed, &leases), failed, (&mut tenures, &index), landed);
         }
         lanes.push(Lane::new(name, size_of(view, name, &tenures), true, tenures));
     }
     lanes
 }
 
-/// The leases of each operation that reads.
-type Leases = BTreeMap<Op, Vec<Told>>;
+/// The leases of each operation that reads, each with its bytes.
+type Leases<'a> = BTreeMap<Op, Vec<(&'a Told, InSegments<'a>)>>;
 
-fn leases_of(view: &View<'_>, landed: &[Landed<'_>]) -> Leases {
-    let mut leases = Leases::new();
+fn told_to_readers(view: &View<'_>, landed: &[Landed<'_>]) -> BTreeMap<Op, Vec<Told>> {
+    let mut told = BTreeMap::new();
     for op in landed
         .iter()
         .filter(|landed| !landed.write)
         .filter_map(|landed| landed.event.op)
     {
-        leases.entry(op).or_insert_with(|| lease::told_to(view, op));
+        told.entry(op).or_insert_with(|| lease::told_to(view, op));
     }
-    leases
+    told
+}
+
+fn leases_of(told: &BTreeMap<Op, Vec<Told>>) -> Leases<'_> {
+    let of_op = told.iter().map(|(op, all)| {
+        let leases = all
+            .iter()
+            .map(|told| (told, InSegments::of(told.ranges.iter().zip(0..))));
+        (*op, leases.collect())
+    });
+    of_op.collect()
 }
 
 /// The capacity of a segment: of its node's in the plan, or as the master's state shows it.
@@ -74,9 +88,9 @@ fn size_of(view: &View<'_>, name: &str, tenures: &[Tenure]) -> u64 {
 /// Enters a part of a payload into every epoch that it touched.
 fn access(
     view: &View<'_>,
-    (attempts, leases): (&Attempts, &Leases),
+    (handed, leases): (&Handed<'_>, &Leases<'_>),
     failed: &Failed,
-    tenures: &mut [Tenure],
+    (tenures, index): (&mut [Tenure], &Overlaps),
     landed: &Landed<'_>,
 ) {
     let (from, to) = (
@@ -87,16 +101,18 @@ fn access(
     let after_failure = op
         .and_then(|op| failed.get(&op))
         .is_some_and(|(end, _)| landed.pos > *end);
+    let there = index.over(from, to);
     let rightful = if landed.write {
-        writer(view, attempts, landed)
+        writer(view, handed, landed)
     } else {
-        told(leases, tenures, landed)
+        told(leases, there.iter().map(|number| &tenures[*number]), landed)
     };
     let leased = !landed.write && lease_lives(leases, landed);
-    for tenure in tenures
-        .iter_mut()
-        .filter(|tenure| tenure.covers(landed.pos) && tenure.overlaps(from, to))
-    {
+    for number in there {
+        let tenure = &mut tenures[number];
+        if !tenure.covers(landed.pos) {
+            continue;
+        }
         let own = rightful == Some(tenure.since.pos) || (leased && tenure.owner == NOBODY);
         tenure.touches.push((
             landed.pos,
@@ -115,65 +131,80 @@ fn access(
 }
 
 /// Where the epoch began that a writer was given: that of its own attempt or copy, or of the session that it writes for.
-fn writer(view: &View<'_>, attempts: &Attempts, landed: &Landed<'_>) -> Option<Pos> {
+fn writer(view: &View<'_>, handed: &Handed<'_>, landed: &Landed<'_>) -> Option<Pos> {
     let op = landed.event.op?;
-    let handed = handed_out(attempts, landed.pos);
-    let here = |one: &&Handed<'_>| one.2.iter().any(|range| range.overlaps(landed.range));
-    let own = handed.iter().filter(here).find(|(_, whose, _)| *whose == op);
-    if let Some((start, ..)) = own {
+    let here = handed.before(landed);
+    if let Some((start, ..)) = here.iter().find(|(_, whose, _)| *whose == op) {
         return Some(*start);
     }
     let action = view.action(op).filter(|action| action.verb == Verb::PutWrite)?;
     let session = match action.use_step {
         Some(step) => u32::try_from(step).ok(),
         None => handed
+            .all
             .iter()
+            .filter(|(start, ..)| *start < landed.pos)
             .map(|(_, whose, _)| *whose)
             .filter(|whose| view.action(*whose).and_then(|action| action.who.as_ref()) == action.who.as_ref())
             .map(|whose| whose.step)
             .max(),
     };
-    let mut of_session = handed.iter().filter(here);
-    of_session
+    here.iter()
         .find(|(_, whose, _)| Some(whose.step) == session)
         .map(|(start, ..)| *start)
 }
 
 /// Where ranges were handed out, to which operation, and which.
-type Handed<'a> = (Pos, Op, &'a [Range]);
+type Hand<'a> = (Pos, Op, &'a [Range]);
 
-/// What writes and copies were given before `pos`, the latest first.
-fn handed_out(attempts: &Attempts, pos: Pos) -> Vec<Handed<'_>> {
-    let writes = attempts.all.iter();
-    let writes = writes.filter_map(|write| Some((write.start, write.op?, write.ranges.as_slice())));
-    let copies = attempts.copies.all.iter();
-    let copies = copies.filter_map(|copy| Some((copy.start, copy.op?, copy.targets.as_slice())));
-    let mut all: Vec<Handed<'_>> = writes.chain(copies).filter(|(start, ..)| *start < pos).collect();
-    all.sort_by_key(|(start, ..)| std::cmp::Reverse(*start));
-    all
+/// What writes and copies were given, the latest first.
+struct Handed<'a> {
+    all: Vec<Hand<'a>>,
+    ranges: InSegments<'a>,
 }
 
-/// Where the epoch began that a reader was told of: the one that lasted when its query was handled.
-fn told(leases: &Leases, tenures: &[Tenure], landed: &Landed<'_>) -> Option<Pos> {
-    let (from, to) = (
-        landed.range.offset,
-        landed.range.offset.saturating_add(landed.range.size),
-    );
-    let leases = leases.get(&landed.event.op?)?;
-    let told = leases
-        .iter()
-        .filter(|told| told.granted < landed.pos)
-        .max_by_key(|told| told.granted)?;
-    let there = tenures
-        .iter()
-        .find(|tenure| tenure.owner != NOBODY && tenure.covers(told.granted) && tenure.overlaps(from, to));
-    there.map(|tenure| tenure.since.pos)
+impl<'a> Handed<'a> {
+    fn of(attempts: &'a Attempts) -> Handed<'a> {
+        let writes = attempts.all.iter();
+        let writes = writes.filter_map(|write| Some((write.start, write.op?, write.ranges.as_slice())));
+        let copies = attempts.copies.all.iter();
+        let copies = copies.filter_map(|copy| Some((copy.start, copy.op?, copy.targets.as_slice())));
+        let mut all: Vec<Hand<'a>> = writes.chain(copies).collect();
+        all.sort_by_key(|(start, ..)| std::cmp::Reverse(*start));
+        let ranges = all.iter().zip(0..);
+        let ranges = ranges.flat_map(|((.., ranges), place)| ranges.iter().map(move |range| (range, place)));
+        Handed {
+            ranges: InSegments::of(ranges),
+            all,
+        }
+    }
+
+    /// Those of bytes that landed, from before they did.
+    fn before(&self, landed: &Landed<'_>) -> Vec<Hand<'a>> {
+        let here = self.ranges.over(landed.range).into_iter();
+        let here = here.filter_map(|place| self.all.get(place));
+        here.filter(|(start, ..)| *start < landed.pos).copied().collect()
+    }
+}
+
+/// Where the epoch began that a reader was told of: of those with its bytes, the one that lasted when its query was handled.
+fn told<'a>(
+    leases: &Leases<'_>,
+    mut there: impl Iterator<Item = &'a Tenure>,
+    landed: &Landed<'_>,
+) -> Option<Pos> {
+    let leases = leases.get(&landed.event.op?)?.iter();
+    let (told, _) = leases
+        .filter(|(told, _)| told.granted < landed.pos)
+        .max_by_key(|(told, _)| told.granted)?;
+    let tenure = there.find(|tenure| tenure.owner != NOBODY && tenure.covers(told.granted));
+    tenure.map(|tenure| tenure.since.pos)
 }
 
 /// Whether a lease that the reader was told still lives: nobody owns such bytes, and it may read them.
-fn lease_lives(leases: &Leases, landed: &Landed<'_>) -> bool {
+fn lease_lives(leases: &Leases<'_>, landed: &Landed<'_>) -> bool {
     let own = landed.event.op.and_then(|op| leases.get(&op));
-    own.into_iter().flatten().any(|told| {
-        landed.event.at < told.until && told.ranges.iter().any(|range| range.overlaps(landed.range))
-    })
+    own.into_iter()
+        .flatten()
+        .any(|(told, ranges)| landed.event.at < told.until && !ranges.over(landed.range).is_empty())
 }

@@ -1,8 +1,9 @@
 //! The epochs of the clients' staging memory.
 
 use super::gaps::gaps;
-use super::{End, Lane, RegionAccess, Tenure};
+use super::{End, Lane, RegionAccess, Tenure, index_of};
 use crate::buffer::Failed;
+use crate::overlaps::Overlaps;
 use crate::view::{Pos, Transfer, View};
 use moonquake_evidence::{Block, Kind, Op, staging_of};
 use std::collections::BTreeMap;
@@ -44,18 +45,21 @@ fn of_client(view: &View<'_>, failed: &Failed, client: &str, transfers: &[(&Tran
         .map(|((op, block), since)| tenure(view, op, block, since))
         .collect();
     tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
-    for index in 1..tenures.len() {
+    let index = index_of(&tenures);
+    for number in 1..tenures.len() {
         // Whoever takes bytes has them, also if nobody saw the last owner give them back.
-        let (from, to, since) = (tenures[index].from, tenures[index].to, tenures[index].since);
-        for earlier in tenures[..index]
-            .iter_mut()
-            .filter(|earlier| earlier.overlaps(from, to))
+        let (from, to, since) = (tenures[number].from, tenures[number].to, tenures[number].since);
+        for earlier in index
+            .over(from, to)
+            .into_iter()
+            .take_while(|earlier| *earlier < number)
         {
-            earlier.end(since);
+            tenures[earlier].end(since);
         }
     }
     tenures.extend(gaps(&tenures, 0));
     tenures.sort_by_key(|tenure| (tenure.since, tenure.from));
+    let index = index_of(&tenures);
     for (transfer, block) in transfers {
         for landed in &transfer.landed {
             let Kind::Payload { from, to, .. } = landed.event.kind else {
@@ -64,7 +68,7 @@ fn of_client(view: &View<'_>, failed: &Failed, client: &str, transfers: &[(&Tran
             let (from, to) = (block.from.saturating_add(from), block.from.saturating_add(to));
             access(
                 failed,
-                &mut tenures,
+                (&mut tenures, &index),
                 transfer,
                 (from, to),
                 landed.pos,
@@ -91,7 +95,7 @@ fn tenure(view: &View<'_>, op: Op, block: Block, since: Pos) -> Tenure {
 
 fn access(
     failed: &Failed,
-    tenures: &mut [Tenure],
+    (tenures, index): (&mut [Tenure], &Overlaps),
     transfer: &Transfer<'_>,
     (from, to): (u64, u64),
     pos: Pos,
@@ -101,10 +105,11 @@ fn access(
         .op
         .and_then(|op| failed.get(&op))
         .is_some_and(|(end, _)| pos > *end);
-    for tenure in tenures
-        .iter_mut()
-        .filter(|tenure| tenure.covers(pos) && tenure.overlaps(from, to))
-    {
+    for number in index.over(from, to) {
+        let tenure = &mut tenures[number];
+        if !tenure.covers(pos) {
+            continue;
+        }
         let access = RegionAccess {
             who: event.actor.clone(),
             op: transfer.op,

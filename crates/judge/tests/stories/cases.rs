@@ -7,14 +7,30 @@ use moonquake_evidence::{Change, Leg, Op};
 /// Tells a story: really, or with an injection that is claimed and not made.
 pub(crate) type Tell = fn(bool) -> Story;
 
+/// A story with its name.
+pub(crate) type Named = (&'static str, Tell);
+
 /// Every story, by name.
-pub(crate) fn cases() -> Vec<(&'static str, Tell)> {
-    vec![
+pub(crate) fn cases() -> Vec<Named> {
+    let mut all: Vec<Named> = vec![
         ("lease deadline", lease_deadline),
         ("lease hold", lease_hold),
         ("lease rate", lease_rate),
         ("clock step", clock_step),
         ("liveness freeze", liveness),
+        ("restart of the master", restart),
+        ("restart of a client", restart_client),
+        ("misuse", misuse),
+        ("pressure", pressure),
+    ];
+    all.extend(messages());
+    all.extend(streams());
+    all
+}
+
+/// What strikes a request or a response.
+fn messages() -> Vec<Named> {
+    vec![
         ("network hold of a request", |real| {
             message("network", "put.end_sent", "\"hold\"", real)
         }),
@@ -50,6 +66,18 @@ pub(crate) fn cases() -> Vec<(&'static str, Tell)> {
                 real,
             )
         }),
+        ("race hold", |real| {
+            message("race", "put.end_sent", "\"hold\"", real)
+        }),
+        ("race delay", |real| {
+            message("race", "put.end_sent", "{ delay = \"5s\" }", real)
+        }),
+    ]
+}
+
+/// What strikes a payload on its way.
+fn streams() -> Vec<Named> {
+    vec![
         ("network hold of a stream", |real| {
             stream("network", "w1", "\"hold\"", real)
         }),
@@ -69,16 +97,6 @@ pub(crate) fn cases() -> Vec<(&'static str, Tell)> {
         ("buffer error", |real| {
             stream("buffer", "w1", "{ error = \"RPC_FAIL\" }", real)
         }),
-        ("race hold", |real| {
-            message("race", "put.end_sent", "\"hold\"", real)
-        }),
-        ("race delay", |real| {
-            message("race", "put.end_sent", "{ delay = \"5s\" }", real)
-        }),
-        ("restart of the master", restart),
-        ("restart of a client", restart_client),
-        ("misuse", misuse),
-        ("pressure", pressure),
     ]
 }
 

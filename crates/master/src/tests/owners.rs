@@ -29,7 +29,7 @@ fn address(replica: &ReplicaDescriptor) -> u64 {
 fn reaches(harness: &Harness, replica: &ReplicaDescriptor) -> bool {
     harness
         .master
-        .may_reach(harness.now, replica.id, address(replica))
+        .may_reach(harness.now, &harness.master.held(), replica.id, address(replica))
 }
 
 #[test]
@@ -164,7 +164,10 @@ fn a_stale_end_speaks_for_its_own_bytes() {
 fn the_first_byte_behind_a_segment_is_not_its_own() {
     let harness = heard(None);
     let segment = segment("a", 16 * MIB);
-    let reach = |address| harness.master.may_reach(harness.now, 99, address);
+    let reach = |address| {
+        let master = &harness.master;
+        master.may_reach(harness.now, &master.held(), 99, address)
+    };
     assert!(!reach(segment.base) && !reach(segment.base + segment.size - 1));
     assert!(reach(segment.base - 1) && reach(segment.base + segment.size));
 }

@@ -15,6 +15,7 @@ mod timers;
 
 use crate::runtime::NetError;
 use acceptor::{Acceptor, Socket};
+use input::Room;
 use moonquake_clock::{ClockSource, Thread};
 use moonquake_master::Master;
 use moonquake_protocol::{Request, Response};
@@ -54,6 +55,8 @@ struct Shared {
     clock: Arc<dyn ClockSource>,
     standing: Standing,
     seats: Seats,
+    /// For requests that are longer than others.
+    room: Room,
 }
 
 impl fmt::Debug for Shared {
@@ -116,6 +119,7 @@ pub fn serve(
         clock,
         standing: Standing::default(),
         seats: Seats::default(),
+        room: Room::default(),
     });
     // Every thread of the server has one end until it is over, however that comes.
     let (ending, ended) = channel();

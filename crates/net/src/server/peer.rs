@@ -70,7 +70,7 @@ pub(super) struct Peer<'a> {
     shared: &'a Shared,
     seat: &'a Seat,
     name: String,
-    input: Input,
+    input: Input<'a>,
     near: Near,
     output: Vec<u8>,
     /// An answer that was written; its memory serves for the next.
@@ -96,7 +96,7 @@ impl<'a> Peer<'a> {
             shared,
             seat,
             name: address.to_string(),
-            input: Input::new(),
+            input: Input::new(&shared.room),
             near: Near::new(&seat.stream),
             output: Vec::new(),
             spare: NO_ANSWER,

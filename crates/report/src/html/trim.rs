@@ -10,6 +10,10 @@ pub(super) const LIMIT: usize = 300_000;
 /// A page that leaves something out has no more than this.
 pub(super) const ROOM: usize = 290_000;
 
+/// A picture in which more owners have bytes is longer than a page, as each of them takes a hundred bytes at least: nobody draws
+/// it to see that.
+pub(super) const MAX_OWNERS_DRAWN: usize = LIMIT / 100;
+
 /// The most rows of a table on a page that leaves nothing else out.
 pub(super) const MAX_ROWS: usize = 120;
 

@@ -38,14 +38,18 @@ impl Bands {
             3..=6 => THICK,
             _ => THIN,
         };
+        // How many owners begin and end at each end.
+        let mut turns: BTreeMap<u64, i64> = BTreeMap::new();
+        for epoch in &place.epochs {
+            *turns.entry(epoch.from).or_default() += 1;
+            *turns.entry(epoch.to).or_default() -= 1;
+        }
         let mut y = top;
         let mut bands = Vec::new();
+        let mut owners = 0;
         for pair in ends.windows(2) {
-            let owned = place
-                .epochs
-                .iter()
-                .any(|epoch| epoch.from <= pair[0] && pair[1] <= epoch.to);
-            let height = if owned { thick } else { NOBODYS };
+            owners += turns.get(&pair[0]).copied().unwrap_or(0);
+            let height = if owners > 0 { thick } else { NOBODYS };
             bands.push((pair[0], pair[1], y, y + height));
             y += height;
         }
@@ -58,13 +62,12 @@ impl Bands {
 
     /// The y of a byte.
     fn y(&self, byte: u64) -> i32 {
-        for (from, to, top, bottom) in &self.bands {
-            if byte <= *to {
-                let share = u128::from(byte.saturating_sub(*from)) * 1_000 / u128::from((to - from).max(1));
-                return top + i32::try_from(share).unwrap_or(0) * (bottom - top) / 1_000;
-            }
-        }
-        self.bands.last().map_or(0, |band| band.3)
+        let place = self.bands.partition_point(|(_, to, ..)| *to < byte);
+        let Some((from, to, top, bottom)) = self.bands.get(place) else {
+            return self.bands.last().map_or(0, |band| band.3);
+        };
+        let share = u128::from(byte.saturating_sub(*from)) * 1_000 / u128::from((to - from).max(1));
+        top + i32::try_from(share).unwrap_or(0) * (bottom - top) / 1_000
     }
 }
 

@@ -53,14 +53,8 @@ fn run(early: bool, blind: &[&str]) -> (Tape, Marks) {
     lucky_run(early, blind, 0)
 }
 
-/// The same by another number of messages, other places and more pings.
-fn lucky_run(early: bool, blind: &[&str], luck: u64) -> (Tape, Marks) {
-    let mut tape = Tape::new();
-    (tape.luck, tape.message) = (luck, luck);
-    for _ in 0..luck % 5 {
-        tape.call("n1", "Ping", "ok", vec![]);
-    }
-    let sight = tape.setup(blind);
+/// The writer dies when its PutStart is answered: where that was, the injection, its end, and that of its put.
+fn writer_dies(tape: &mut Tape, luck: u64) -> [EventId; 4] {
     tape.begin(0, "w1", "w1 put k 4MiB as a1");
     let start_answered = tape.call("w1", "PutStart", "ok", vec![range(0)]);
     tape.push(
@@ -91,6 +85,18 @@ fn lucky_run(early: bool, blind: &[&str], luck: u64) -> (Tape, Marks) {
         },
     );
     let put_ended = tape.end("w1", "no result");
+    [start_answered, injected, killed, put_ended]
+}
+
+/// The same by another number of messages, other places and more pings.
+fn lucky_run(early: bool, blind: &[&str], luck: u64) -> (Tape, Marks) {
+    let mut tape = Tape::new();
+    (tape.luck, tape.message) = (luck, luck);
+    for _ in 0..luck % 5 {
+        tape.call("n1", "Ping", "ok", vec![]);
+    }
+    let sight = tape.setup(blind);
+    let [start_answered, injected, killed, put_ended] = writer_dies(&mut tape, luck);
     tape.state(4, None);
     tape.begin(1, "r1", "r1 get k");
     tape.call("r1", "GetReplicaList", "REPLICA_IS_NOT_READY", vec![]);
@@ -129,8 +135,8 @@ fn lucky_run(early: bool, blind: &[&str], luck: u64) -> (Tape, Marks) {
     (tape, marks)
 }
 
-fn judgement(marks: &Marks) -> Judgement {
-    let proof = Proof {
+fn proof(marks: &Marks) -> Proof {
+    Proof {
         proven: true,
         claimed: Some(Cited::new(
             "injects crash at client.put.start_response: kill",
@@ -148,9 +154,12 @@ fn judgement(marks: &Marks) -> Judgement {
         ],
         missing: vec![],
         by: vec![Observer::Link, Observer::Master],
-    };
+    }
+}
+
+fn expectations(marks: &Marks) -> Vec<Finding> {
     let refused = "OBJECT_ALREADY_EXISTS";
-    let expectations = vec![
+    vec![
         finding(
             "step 2",
             1,
@@ -179,8 +188,11 @@ fn judgement(marks: &Marks) -> Judgement {
             "a1 and a2 share no byte",
             Cited::new("n1[0, 4194304) and n1[4194304, 8388608)", marks.last),
         ),
-    ];
-    let invariants = vec![
+    ]
+}
+
+fn invariants(marks: &Marks) -> Vec<Finding> {
+    vec![
         invariant(
             "invisible-before-put-end",
             Status::Held,
@@ -199,14 +211,17 @@ fn judgement(marks: &Marks) -> Judgement {
             "no read that ends after its lease succeeds",
             Cited::new("no read was given a lease", marks.last),
         ),
-    ];
+    ]
+}
+
+fn judgement(marks: &Marks) -> Judgement {
     let failure = Cited::new("p1 lost its actor", marks.put_ended);
     let witness = Cited::new("segment owner sees remote write, remote read", marks.sight);
     Judgement {
         verdict: Verdict::Holds,
-        proof,
-        expectations,
-        invariants,
+        proof: proof(marks),
+        expectations: expectations(marks),
+        invariants: invariants(marks),
         buffer: BufferAnswer {
             failures: vec![failure.clone()],
             names: vec![NameAnswer {

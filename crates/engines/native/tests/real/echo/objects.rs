@@ -109,13 +109,35 @@ fn batch(
 ) {
     let sizes = peer.draw(&vec(size_bytes(), keys.len()));
     let checksums = peer.draw(&vec(Option::<u64>::strategy(), keys.len()));
-    let keys = keys.to_vec();
-    let slice_lengths = sizes.clone();
+    let started = start_all(peer, client_id, (keys, &sizes), upsert);
+    assert_eq!(started.len(), keys.len());
+    end_all(peer, client_id, (keys, &checksums), upsert);
+    for (((key, size), checksum), replicas) in keys.iter().zip(sizes).zip(checksums).zip(started) {
+        let replicas = replicas.unwrap_or_else(|error| panic!("{error} for {key:?} of {size} bytes"));
+        assert_eq!(replicas.len(), 1);
+        well_placed(&replicas[0], size, segment);
+        let replica = complete(replicas[0].clone());
+        objects.insert(
+            key.clone(),
+            Sent {
+                client_id,
+                checksum,
+                replica,
+            },
+        );
+    }
+}
+
+/// What each of several keys was given.
+type Started = Vec<Result<Vec<ReplicaDescriptor>, ErrorCode>>;
+
+fn start_all(peer: &mut Peer, client_id: Uuid, (keys, sizes): (&[String], &[u64]), upsert: bool) -> Started {
+    let (keys, slice_lengths) = (keys.to_vec(), sizes.to_vec());
     let (config, tenant_id) = (ReplicateConfig::default(), peer.draw(&any_text()));
     let start = if upsert {
         Request::BatchUpsertStart {
             client_id,
-            keys: keys.clone(),
+            keys,
             slice_lengths,
             config,
             tenant_id,
@@ -123,22 +145,24 @@ fn batch(
     } else {
         Request::BatchPutStart {
             client_id,
-            keys: keys.clone(),
+            keys,
             slice_lengths,
             config,
             tenant_id,
         }
     };
-    let started = match peer.call(&start) {
+    match peer.call(&start) {
         Response::BatchUpsertStart(started) | Response::BatchPutStart(started) => started,
         other => panic!("{other:?}"),
-    };
-    assert_eq!(started.len(), keys.len());
+    }
+}
+
+fn end_all(peer: &mut Peer, client_id: Uuid, (keys, checksums): (&[String], &[Option<u64>]), upsert: bool) {
     let meta = |(key, checksum): (&String, &Option<u64>)| ObjectMeta {
         key: key.clone(),
         object_checksum: *checksum,
     };
-    let object_metas: Vec<ObjectMeta> = keys.iter().zip(&checksums).map(meta).collect();
+    let object_metas: Vec<ObjectMeta> = keys.iter().zip(checksums).map(meta).collect();
     let tenant_id = peer.draw(&any_text());
     let end = if upsert {
         Request::BatchUpsertEnd {
@@ -159,20 +183,6 @@ fn batch(
             assert_eq!(ended, vec![Ok(()); keys.len()]);
         }
         other => panic!("{other:?}"),
-    }
-    for (((key, size), checksum), replicas) in keys.into_iter().zip(sizes).zip(checksums).zip(started) {
-        let replicas = replicas.unwrap_or_else(|error| panic!("{error} for {key:?} of {size} bytes"));
-        assert_eq!(replicas.len(), 1);
-        well_placed(&replicas[0], size, segment);
-        let replica = complete(replicas[0].clone());
-        objects.insert(
-            key,
-            Sent {
-                client_id,
-                checksum,
-                replica,
-            },
-        );
     }
 }
 
