@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn peers_that_send_half_a_frame_share_what_there_is() {
         let room = Room::of(3 * REST_BYTES);
-        let mut fill = |input: &mut Input<'_>, bytes: usize| {
+        let fill = |input: &mut Input<'_>, bytes: usize| {
             let mut source = &vec![7; bytes][..];
             while !source.is_empty() {
                 input.read(&mut source)?;
