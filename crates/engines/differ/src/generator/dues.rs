@@ -76,8 +76,11 @@ impl Dues {
             {
                 self.note_start(request, now);
             }
-            Response::ExistKey(Ok(true)) | Response::GetReplicaList(Ok(_)) => {
+            Response::ExistKey(Ok(true)) => self.note(Domain::Realtime, now, lengths.lease),
+            Response::GetReplicaList(Ok(_)) => {
                 self.note(Domain::Realtime, now, lengths.lease);
+                // From then on a read lengthens the leases of a group again.
+                self.note(Domain::Realtime, now, Span::from_ns(lengths.lease.ns / 2));
             }
             Response::BatchGetReplicaList(each) if each.iter().any(Result::is_ok) => {
                 self.note(Domain::Realtime, now, lengths.lease);
