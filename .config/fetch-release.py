@@ -338,4 +338,8 @@ def last_line(text):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        asked = sys.argv[1:] in (["-h"], ["--help"])
+        print(__doc__ if asked else "it takes no arguments; --help says what it does", file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 64)
     sys.exit(main())

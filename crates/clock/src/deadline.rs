@@ -93,7 +93,8 @@ pub struct Deadline {
     pub domain: Domain,
     /// What it counts from.
     pub base: &'static str,
-    /// What it could be mistaken to count from. A test makes that mistake and expects a scenario to notice.
+    /// What it could be mistaken to count from. A test makes that mistake and expects a scenario to notice. None where there is
+    /// but one instant at hand: a request, a ping or a task is sent or made once, and nothing happens to it before it is over.
     pub mistaken: Option<&'static str>,
     /// How long it is.
     pub length: Length,

@@ -231,15 +231,12 @@ impl Master {
                 segment_id,
                 client_id,
                 grace_period_ms,
-            } => {
-                let grace = Span::from_ms(*grace_period_ms);
-                Response::GracefulUnmountSegment(self.graceful_unmount_segment(
-                    now,
-                    *segment_id,
-                    *client_id,
-                    grace,
-                ))
-            }
+            } => Response::GracefulUnmountSegment(self.graceful_unmount_segment(
+                now,
+                *segment_id,
+                *client_id,
+                *grace_period_ms,
+            )),
             Request::Ping { client_id } => {
                 self.clients.ping(*client_id, now);
                 Response::Ping(Ok(PingResponse {

@@ -23,6 +23,15 @@ impl GracefulUnmount {
     }
 }
 
+/// How long a grace period lasts. Upstream's end of it is a signed number of nanoseconds that wraps around, so a period of some
+/// centuries is over before it begins.
+fn grace_from(now: MonotonicNs, grace_ms: u64) -> Span {
+    let now = now.0.cast_signed();
+    let length = grace_ms.cast_signed().wrapping_mul(1_000_000);
+    let left = i128::from(now.wrapping_add(length)) - i128::from(now);
+    Span::from_ns(u64::try_from(left).unwrap_or(0))
+}
+
 impl Master {
     /// Mounts a segment. Everybody may use it at once; the client is watched from here on, but not OK yet.
     pub(crate) fn mount_segment(
@@ -158,7 +167,7 @@ impl Master {
         now: Clocks,
         segment: Uuid,
         client: Uuid,
-        grace: Span,
+        grace_ms: u64,
     ) -> Result<(), ErrorCode> {
         let owned = self
             .segments
@@ -175,7 +184,7 @@ impl Master {
         let due = Due {
             id: DeadlineId::Grace,
             base: now,
-            length: grace,
+            length: grace_from(now.monotonic, grace_ms),
         };
         self.graceful.push(GracefulUnmount { due, segment, client });
         Ok(())

@@ -33,8 +33,8 @@ pub(crate) struct Args {
 const NOTES: &str = "\
 How reach is computed. Phases, dimensions, actions and threads are read off the scenario files: what is aimed at, whether
 it is hit is for `moonquake run` to prove. A deadline counts if an instant names the timeout that gives it its length, or a
-step gives the argument that does; several deadlines share one, and a length that is written as a number is not seen. A
-quirk counts if a scenario comes out differently on the strict model with this quirk alone switched on; all scenarios run
+step gives the argument that does; several deadlines share one. One of a fixed length has no name
+that an instant could say (`-`): scenarios/MATRIX.md says which scenarios notice it. A quirk counts if a scenario comes out differently on the strict model with this quirk alone switched on; all scenarios run
 for that, on the model.";
 
 /// One entry with the scenarios that reach it.
@@ -158,7 +158,16 @@ fn lines(catalog: &Catalog<'_>, origin: &str) -> Vec<String> {
 }
 
 fn line<Row>(reached: &Reached<'_, Row>, name: &str, words: &str) -> String {
-    format!("{:>4}  {name:<28}  {words}", reached.scenarios.len())
+    counted(&reached.scenarios.len().to_string(), name, words)
+}
+
+fn counted(count: &str, name: &str, words: &str) -> String {
+    format!("{count:>4}  {name:<28}  {words}")
+}
+
+/// Whether no instant of a scenario could name the length.
+fn has_no_name(row: &Deadline) -> bool {
+    matches!(row.length, Length::FixedNs(_))
 }
 
 fn phase(reached: &Reached<'_, &Phase>) -> String {
@@ -184,7 +193,11 @@ fn deadline(reached: &Reached<'_, &Deadline>) -> String {
         "{when} {length} from {} ({clock}), {actor}: {}",
         row.base, row.effect
     );
-    line(reached, row.name, &words)
+    if has_no_name(row) {
+        counted("-", row.name, &words)
+    } else {
+        line(reached, row.name, &words)
+    }
 }
 
 fn dimension(reached: &Reached<'_, &DimensionRow>) -> String {
@@ -247,9 +260,12 @@ fn unreached(catalog: &Catalog<'_>) -> Vec<String> {
         let missing = rows.iter().filter(|one| one.scenarios.is_empty());
         missing.map(|one| name(&one.row)).collect()
     }
+    let named = catalog.deadlines.iter().filter(|one| !has_no_name(one.row));
+    let deadlines = named.filter(|one| one.scenarios.is_empty());
+    let deadlines = deadlines.map(|one| one.row.name).collect();
     let kinds = [
         ("phases", names(&catalog.phases, |row| row.name)),
-        ("deadlines", names(&catalog.deadlines, |row| row.name)),
+        ("deadlines", deadlines),
         ("dimensions", names(&catalog.dimensions, |row| row.name)),
         ("actions", names(&catalog.actions, |row| row.kind.word())),
         ("threads", names(&catalog.threads, |row| row.name)),

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// How the store behaves: upstream as the pinned release does, strict as the contract says (model only)
     #[arg(long, value_delimiter = ',', default_value = "upstream", value_parser = super::profile, value_name = "P[,P]")]
     profile: Vec<Profile>,
-    /// Shuffle the order of deliveries by this seed; without one it is first in, first out
+    /// Shuffle the order of deliveries by this seed; without one it is first in, first out, and that is the order of which the files speak
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// The folder for the postmortems

@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Where to listen; port 0 takes a free one
-    #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "IP:PORT")]
     addr: SocketAddr,
     /// What happens at which phase, instead of what the variable FAILPOINTS says
     #[arg(long, value_name = "SPEC")]

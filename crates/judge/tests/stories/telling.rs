@@ -583,9 +583,8 @@ impl Story {
 /// Everything that failed, by name.
 pub(crate) fn failed(judgement: &Judgement) -> Vec<&str> {
     let all = judgement.expectations.iter().chain(&judgement.invariants);
-    all.filter(|finding| !finding.status.is_fine())
-        .map(|finding| finding.name.as_str())
-        .collect()
+    let wrong = all.filter(|finding| !finding.status.is_fine());
+    wrong.map(|finding| finding.name.as_str()).collect()
 }
 
 /// The finding of a name.

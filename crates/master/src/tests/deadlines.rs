@@ -19,8 +19,14 @@ fn flipped(flip: impl Fn(&mut Rules)) -> MasterConfig {
 /// Whether a story has reached its deadline, told at an instant under some configuration.
 type Story = fn(MasterConfig, Clocks) -> bool;
 
-/// Each master-side deadline with the instant it falls due and a story that shows it.
-fn stories() -> Vec<(DeadlineId, Span, Story)> {
+/// A deadline of the master with the instant it falls due and a story that shows it.
+type Told = (DeadlineId, Span, Story);
+
+fn stories() -> Vec<Told> {
+    [of_writes(), of_copies_and_segments(), of_objects()].concat()
+}
+
+fn of_writes() -> Vec<Told> {
     vec![
         (DeadlineId::Discard, DISCARD, |config, now| {
             let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
@@ -57,6 +63,11 @@ fn stories() -> Vec<(DeadlineId, Span, Story)> {
             harness.tick(Thread::Eviction);
             harness.allocated() == 0
         }),
+    ]
+}
+
+fn of_copies_and_segments() -> Vec<Told> {
+    vec![
         (DeadlineId::CopyTimeout, RELEASE, |config, now| {
             let mut harness = Harness::configured(config, &[("a", MIB), ("b", MIB)]);
             harness.put_with("k", 10, &on("a"));
@@ -72,6 +83,18 @@ fn stories() -> Vec<(DeadlineId, Span, Story)> {
             harness.master.run_graceful_timer(now);
             harness.master.view().segments.is_empty()
         }),
+        (DeadlineId::ClientTtl, Span::from_secs(10), |config, now| {
+            let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
+            harness.tick(Thread::ClientMonitor);
+            harness.now = now;
+            harness.tick(Thread::ClientMonitor);
+            harness.master.view().segments.is_empty()
+        }),
+    ]
+}
+
+fn of_objects() -> Vec<Told> {
+    vec![
         (DeadlineId::GroupRefresh, Span::from_secs(5), |config, now| {
             let mut harness = Harness::configured(config, &[("a", MIB)]);
             harness.put_with("k", 10, &in_group("g"));
@@ -102,13 +125,6 @@ fn stories() -> Vec<(DeadlineId, Span, Story)> {
             harness.now = now;
             harness.master.evict_batch(now, 1.0, 1.0);
             harness.keys().is_empty()
-        }),
-        (DeadlineId::ClientTtl, Span::from_secs(10), |config, now| {
-            let mut harness = Harness::configured(config, &[("a", 16 * MIB)]);
-            harness.tick(Thread::ClientMonitor);
-            harness.now = now;
-            harness.tick(Thread::ClientMonitor);
-            harness.master.view().segments.is_empty()
         }),
     ]
 }

@@ -263,6 +263,26 @@ fn graceful_unmount_ends_at_the_earlier_of_two_deadlines() {
 }
 
 #[test]
+fn a_grace_period_that_no_clock_can_hold_ends_at_once() {
+    // The harness begins at some second; what wraps around to shortly after now ends then.
+    let (just_fits, wraps_to_448_us) = (9_000_000_000_000, 18_446_744_073_710);
+    for (ms, kept, kept_later) in [
+        (u64::MAX, false, false),
+        (u64::MAX >> 1, false, false),
+        (9_223_372_036_855, false, false),
+        (just_fits, true, true),
+        (wraps_to_448_us, true, false),
+    ] {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        assert_eq!(graceful(&mut harness, "a", 0, ms), Ok(()));
+        harness.tick(Thread::JobDispatch);
+        assert_eq!(status(&mut harness, "a").is_ok(), kept, "{ms}");
+        harness.at(Span::from_ms(1));
+        assert_eq!(status(&mut harness, "a").is_ok(), kept_later, "{ms}");
+    }
+}
+
+#[test]
 fn a_name_means_its_latest_mount() {
     let mut harness = Harness::with_segments(&[("a", MIB)]);
     let later = Segment {

@@ -6,7 +6,7 @@ use super::tree::Table;
 use crate::error::ProblemKind;
 use crate::forecast::{Conflict, Forecast, When, forecast, strikes_from};
 use crate::instant::offset_ns;
-use crate::{Action, ByteRange, Do, Plan, Step, Trigger, Verb, What, reach, words};
+use crate::{Action, ArgValue, ByteRange, Do, Plan, Step, Trigger, Verb, What, reach, words};
 use moonquake_clock::Span;
 use moonquake_faults::{Moment, PhaseId};
 use std::ops::Range;
@@ -15,6 +15,8 @@ use std::ops::Range;
 pub(super) const MOST_SEGMENT_BYTES: u64 = 16 << 30;
 /// What one instant may lie ahead: a week, which is 604,800 pings of each node.
 const MOST_TIME: Span = Span::from_secs(7 * 24 * 3_600);
+/// What a graceful unmount may ask for: a year. Where its end overflows a clock the real master's timer never rests.
+const MOST_GRACE: Span = Span::from_secs(365 * 24 * 3_600);
 /// One payload: it is made, moved and looked at byte by byte.
 pub(super) const MOST_PAYLOAD_BYTES: u64 = 1 << 30;
 
@@ -72,6 +74,7 @@ impl Rules<'_, '_> {
     fn bounds(&self, problems: &mut Problems) {
         self.memory(problems);
         self.fills(problems);
+        self.long_graces(problems);
         self.bystander(problems);
         self.far(problems);
         let mut total = 0_u128;
@@ -150,6 +153,25 @@ impl Rules<'_, '_> {
                     self.names.steps[step.index].table.value_span("ranges"),
                     format!("at most {MOST}"),
                     "name fewer keys, or fewer ranges",
+                );
+            }
+        }
+    }
+
+    /// A grace period longer than any timeline is one that does not end.
+    fn long_graces(&self, problems: &mut Problems) {
+        for step in &self.plan.steps {
+            let asked = step
+                .operation()
+                .and_then(|action| action.args.get("grace_period_ms"));
+            let Some(ArgValue::Int(ms)) = asked else { continue };
+            if i128::from(*ms) * 1_000_000 > i128::from(MOST_GRACE.ns) {
+                problems.add(
+                    ProblemKind::Step,
+                    "this segment is asked to leave too late".to_owned(),
+                    self.names.steps[step.index].table.value_span("grace_period_ms"),
+                    format!("at most {MOST_GRACE}"),
+                    "use a shorter period; what never ends within the timeline behaves the same",
                 );
             }
         }

@@ -220,6 +220,13 @@ fn two_graces() {
     assert_eq!(status_of(&mut pair, 0), Ok(SegmentStatus::GracefullyUnmounting));
     pair.pass_grace(Span::from_ns(1));
     assert_eq!(status_of(&mut pair, 0), GONE);
+    // One whose end no clock can hold is the earliest of all.
+    for period_ms in [u64::MAX, u64::MAX >> 1, 9_223_372_036_855] {
+        pair.mount(&segment(0, 16 * MIB), owner(0)).unwrap();
+        assert_eq!(pair.graceful(0, period_ms), Ok(()));
+        pair.pass_grace(Span::from_ns(0));
+        assert_eq!(status_of(&mut pair, 0), GONE, "{period_ms}");
+    }
 }
 
 /// Edge 83: the one segment that could be used is full of what may not go, so every failing put costs an object on the
