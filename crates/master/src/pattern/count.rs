@@ -3,7 +3,10 @@
 //! Mirrors `regex_compiler.tcc` and `regex_automaton.tcc` of the GNU C++ library: states are only ever added, and what is
 //! repeated by numbers is copied for each time while the original stays behind.
 
-use super::parse::{Counts, MAX_STATES, Part};
+use super::parse::{Counts, Part};
+
+/// Most states, as in the library. No part has none, so that nothing is repeated more often either.
+const MAX_STATES: usize = 100_000;
 
 /// The states of a part: how many were ever added for it, and how many of them a copy of it would have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,6 @@ use super::set::{ByteSet, escaped_class, named_byte, named_class};
 /// Deepest nesting of groups, and most quantifiers behind one part.
 const MAX_DEPTH: usize = 200;
 
-/// Largest number of repetitions, and of states, as in the library.
-pub(crate) const MAX_STATES: usize = 100_000;
-
 /// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -271,12 +268,7 @@ impl Parser<'_> {
             .count();
         let text = std::str::from_utf8(&self.text[self.next..self.next + digits]).unwrap_or_default();
         self.next += digits;
-        let number = text.parse().map_err(|_| PatternError::Invalid)?;
-        if number > MAX_STATES {
-            Err(PatternError::Invalid)
-        } else {
-            Ok(number)
-        }
+        text.parse().map_err(|_| PatternError::Invalid)
     }
 
     /// The rest of a bracket expression. An empty one matches nothing, `[^]` everything.

@@ -262,6 +262,34 @@ fn graceful_unmount_ends_at_the_earlier_of_two_deadlines() {
     }
 }
 
+/// Both are due before anybody asks. The list of the client whose was due first forgets the segment; the other's keeps it.
+#[test]
+fn of_two_graceful_unmounts_the_one_that_was_due_first_happens() {
+    for (owners, others) in [(9_000, 3_000), (3_000, 9_000)] {
+        let mut harness = Harness::with_segments(&[("a", MIB)]);
+        let (segment, client_id) = (segment("a", MIB), client(5));
+        let segment_id = segment.id;
+        assert_eq!(graceful(&mut harness, "a", 0, owners), Ok(()));
+        answer!(
+            harness,
+            UnmountSegment {
+                segment_id,
+                client_id
+            }
+        )
+        .unwrap();
+        answer!(harness, MountSegment { segment, client_id }).unwrap();
+        assert_eq!(graceful(&mut harness, "a", 5, others), Ok(()));
+        harness.at(Span::from_secs(9));
+        let (first, second) = if owners < others { (0, 5) } else { (5, 0) };
+        let asked_again = [first, second].map(|number| graceful(&mut harness, "a", number, 1_000));
+        assert_eq!(
+            asked_again,
+            [Err(ErrorCode::SegmentNotFound), Err(ErrorCode::InvalidParams)]
+        );
+    }
+}
+
 #[test]
 fn a_grace_period_that_no_clock_can_hold_ends_at_once() {
     // The harness begins at some second; what wraps around to shortly after now ends then.

@@ -334,6 +334,9 @@ fn what_is_deep_or_often_has_its_bounds() {
         ("a".to_owned() + &"*".repeat(201), false),
         ("(a)".repeat(300), true),
         ("a{50000}b{50000}".to_owned(), false),
+        ("(?:a{0}){100001}".to_owned(), false),
+        (format!("a{{{}}}", usize::MAX), false),
+        (format!("a{{{}0}}", usize::MAX), false),
     ] {
         assert_eq!(Pattern::new(&pattern).is_ok(), fits, "{:.20}", pattern);
     }
