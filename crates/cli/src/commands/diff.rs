@@ -6,13 +6,14 @@ use crate::exit::Exit;
 use crate::library::Library;
 use crate::out::{self, Out};
 use crate::replace::replace;
-use crate::run::{Format, replay};
+use crate::run::{Format, replay, unless_asked};
 use crate::select::{Selected, select};
+use crate::stop::Stop;
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
 use moonquake_judge::{Judgement, judge};
 use moonquake_report::{Comparison, DiffMark, DiffText, diff_text, html};
-use moonquake_scenario::{EngineError, EngineKind, Plan, RunOptions};
+use moonquake_scenario::{EngineError, EngineKind, Interrupt, Plan, RunOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -74,7 +75,7 @@ seconds, differences; differences, each with setup, seed, recurrence (parted, re
 parts when it is run again), operations (how many are left), operation, parted, scenario, history, left_out; coverage, for each operation how often each result came. With --replay: schema, same, operations, stopped, difference, recurrence.
 
 Exit codes: 0 both say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here, 70 a fault of
-the harness or of the disk.";
+the harness or of the disk, 130 Ctrl-C, 143 SIGTERM.";
 
 /// What to run on.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +134,16 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     for (kind, profile) in pairs {
         demand(kind, profile, &selected.plan)?;
     }
-    let one = run(&selected, pairs[0], args.seed)?;
-    let two = run(&selected, pairs[1], args.seed)?;
+    let stop = Stop::listen()?;
+    let asked = stop.clone();
+    let interrupt = Interrupt::new(move || asked.asked().is_some());
+    let run = |pair| run(&selected, pair, args.seed, &interrupt);
+    let Some(one) = run(pairs[0])? else {
+        return Ok(stop.asked().unwrap_or(Exit::Interrupted));
+    };
+    let Some(two) = run(pairs[1])? else {
+        return Ok(stop.asked().unwrap_or(Exit::Interrupted));
+    };
     let runs = [&one, &two].map(|ran| (&ran.evidence, &ran.judgement, ran.replay.as_str()));
     let comparison = Comparison::new(&selected.plan, runs);
     show(args, &comparison, out)?;
@@ -173,11 +182,13 @@ fn demand(kind: EngineKind, profile: Profile, plan: &Plan) -> Result<(), CliErro
     }
 }
 
+/// One run, or nothing if the end was asked for.
 fn run(
     selected: &Selected,
     (kind, profile): (EngineKind, Profile),
     seed: Option<u64>,
-) -> Result<Ran, CliError> {
+    interrupt: &Interrupt,
+) -> Result<Option<Ran>, CliError> {
     let Some(mut engine) = engine(kind) else {
         return Err(CliError::Harness {
             what: format!("there is no engine {kind}"),
@@ -185,30 +196,41 @@ fn run(
     };
     let options = RunOptions {
         seed,
+        interrupt: Some(interrupt.clone()),
         ..RunOptions::new(profile)
     };
-    let evidence = engine
-        .run(&selected.plan, &options)
-        .map_err(|error| match error {
-            EngineError::NotInstalled { what, cure } => CliError::NotInstalled {
-                engine: kind.name(),
-                what,
-                cure,
-            },
-            EngineError::Unsupported(why) => CliError::Unsupported {
-                engine: kind.name(),
-                why,
-            },
-            EngineError::Interrupted => CliError::Harness {
-                what: EngineError::Interrupted.to_string(),
-            },
-            EngineError::Harness(what) => CliError::Harness { what },
-        })?;
-    Ok(Ran {
-        judgement: judge(&selected.plan, &evidence, profile, kind),
+    let evidence = match engine.run(&selected.plan, &options) {
+        Ok(evidence) => evidence,
+        Err(EngineError::Interrupted) => return Ok(None),
+        Err(error) => return Err(failed(kind, error)),
+    };
+    let plan = selected.plan.clone();
+    let judged = unless_asked(Some(interrupt), move || {
+        (judge(&plan, &evidence, profile, kind), evidence)
+    });
+    Ok(judged.map(|(judgement, evidence)| Ran {
+        judgement,
         replay: replay(&selected.name, kind, profile, seed),
         evidence,
-    })
+    }))
+}
+
+fn failed(kind: EngineKind, error: EngineError) -> CliError {
+    match error {
+        EngineError::NotInstalled { what, cure } => CliError::NotInstalled {
+            engine: kind.name(),
+            what,
+            cure,
+        },
+        EngineError::Unsupported(why) => CliError::Unsupported {
+            engine: kind.name(),
+            why,
+        },
+        EngineError::Interrupted => CliError::Harness {
+            what: EngineError::Interrupted.to_string(),
+        },
+        EngineError::Harness(what) => CliError::Harness { what },
+    }
 }
 
 fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliError> {

@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::out::Out;
 use crate::select::Selected;
 use crate::stop::Stop;
+pub(crate) use aside::unless_asked;
 use clap::ValueEnum;
 use compare::Difference;
 use entry::{Entry, Outcome};

@@ -208,3 +208,36 @@ fn cli_real_a_replay_ends_on_request() {
         .says("of 50000 operations; both masters say the same so far");
     assert_eq!(count(), 0, "the folder of the master is gone");
 }
+
+/// A comparison that is ended leaves no process and no folder of one.
+#[test]
+fn cli_real_a_diff_that_is_ended_leaves_nothing() {
+    if opted_out() {
+        return;
+    }
+    // So many calls that the end cannot come first.
+    let calls = r#"{ who = "r1", do = "exist", key = "none", times = 90000, every = "1ms" },"#;
+    let text = good("a").replacen("steps = [", &format!("steps = [\n  {calls}"), 1);
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let place = Place::new();
+        place.file("a.scenario.toml", &text);
+        let temporary = place.path().join("temporary");
+        std::fs::create_dir(&temporary).unwrap();
+        let mut child = place
+            .command(&["diff", "a.scenario.toml", "master", "model"])
+            .env("TMPDIR", &temporary)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let entries = || std::fs::read_dir(&temporary).unwrap().count();
+        while entries() == 0 {
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended before a master came: {ended:?}");
+            std::thread::yield_now();
+        }
+        signal(&child, name);
+        Said::of(child.wait_with_output().unwrap()).exits(code);
+        assert_eq!(entries(), 0, "what the master had is gone");
+    }
+}
