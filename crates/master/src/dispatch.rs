@@ -6,7 +6,7 @@ use crate::Master;
 use crate::copies::Token;
 use crate::refuse;
 use crate::writes::Write;
-use moonquake_clock::{Clocks, Span};
+use moonquake_clock::Clocks;
 use moonquake_protocol::{
     ErrorCode, GetStorageConfigResponse, PingResponse, ReplicaType, Request, Response, Uuid,
 };
