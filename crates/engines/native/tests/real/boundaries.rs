@@ -4,7 +4,7 @@
 //! (once by default).
 
 use crate::Test;
-use crate::pair::{Answer, Pair, WRITER, ask, endpoints, owner};
+use crate::pair::{Answer, Pair, WRITER, ask, on, owner};
 use crate::rig::MIB;
 use crate::same::twin::segment;
 use moonquake_clock::{Clocks, Thread};
@@ -185,12 +185,10 @@ fn copy_timeout() {
         let base = swept(&mut pair);
         assert_eq!(pair.allocated(), 0, "the last one is gone");
         let key = format!("k{repetition}_{offset_ns}");
-        let replicas = pair.put(&key, MIB, &ReplicateConfig::default());
-        let source = endpoints(&replicas)[0];
-        let target = if source == "n0" { "n1" } else { "n0" };
+        pair.put(&key, MIB, &on("n0"));
         // One second after the sweep, so that the next sweep is due when the copy is.
         pair.at(base, SECOND);
-        assert!(pair.copy(&key, source, &[target]).is_ok(), "a place for the copy");
+        assert!(pair.copy(&key, "n0", &["n1"]).is_ok(), "a place for the copy");
         pair.at(base, after(601 * SECOND, offset_ns));
         pair.tick(Thread::Eviction);
         let allocated = pair.allocated();
