@@ -220,11 +220,16 @@ fn two_graces() {
     assert_eq!(status_of(&mut pair, 0), Ok(SegmentStatus::GracefullyUnmounting));
     pair.pass_grace(Span::from_ns(1));
     assert_eq!(status_of(&mut pair, 0), GONE);
-    // One whose end no clock can hold is the earliest of all.
-    for period_ms in [u64::MAX, u64::MAX >> 1, 9_223_372_036_855] {
+    // One whose end no clock can hold is the earliest of all; the last wraps around to 448,384 ns.
+    for (period_ms, lasts_ns) in [
+        (u64::MAX, 0),
+        (u64::MAX >> 1, 0),
+        (9_223_372_036_855, 0),
+        (18_446_744_073_710, 448_384),
+    ] {
         pair.mount(&segment(0, 16 * MIB), owner(0)).unwrap();
         assert_eq!(pair.graceful(0, period_ms), Ok(()));
-        pair.pass_grace(Span::from_ns(0));
+        pair.pass_grace(Span::from_ns(lasts_ns));
         assert_eq!(status_of(&mut pair, 0), GONE, "{period_ms}");
     }
 }
