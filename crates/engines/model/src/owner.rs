@@ -1,6 +1,6 @@
 //! The memory of the nodes, with the log that each owner keeps of transfers.
 
-use moonquake_stage::{OwnerEvent, OwnerSeen, TransferSpec};
+use moonquake_stage::{Ending, OwnerEvent, OwnerSeen, TransferSpec};
 use moonquake_witness::Region;
 use std::collections::BTreeMap;
 
@@ -174,18 +174,19 @@ impl Owners {
     }
 
     /// Ends a transfer. True if it is complete and the owner says so.
-    pub(crate) fn close(&mut self, transfer: u64, complete: bool, how: &str) -> bool {
+    pub(crate) fn close(&mut self, transfer: u64, ending: Ending) -> bool {
         let Some(open) = self.open.remove(&transfer) else {
             return false;
         };
         // The owner acknowledges in one go with its last byte, so a node that dies after that has said it.
-        let acknowledged = complete && open.moved == open.size;
-        let how = if complete && !acknowledged {
-            "closed: no acknowledgement"
+        let acknowledged = ending.is_complete() && open.moved == open.size;
+        let ending = if ending.is_complete() && !acknowledged {
+            Ending::NotAcknowledged
         } else {
-            how
+            ending
         };
-        self.say(&open.node, transfer, OwnerEvent::Closed { how: how.to_owned() });
+        let how = ending.words().to_owned();
+        self.say(&open.node, transfer, OwnerEvent::Closed { how });
         acknowledged
     }
 

@@ -5,9 +5,11 @@ use crate::owner::Owners;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, Range, State, key_of_tenant};
 use moonquake_master::{Held, Master, MasterConfig};
-use moonquake_protocol::{ErrorCode, Request};
+use moonquake_protocol::ErrorCode;
 use moonquake_scenario::EngineError;
-use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+use moonquake_stage::{
+    Clients, Delivery, Ending, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight, TransferSpec,
+};
 
 pub(crate) struct ModelPorts {
     config: MasterConfig,
@@ -59,6 +61,8 @@ fn new_master(config: &MasterConfig, now: Clocks, instance: u32) -> PortResult<M
     master.hear_owners(instance);
     Ok(master)
 }
+
+impl Clients for ModelPorts {}
 
 impl Ports for ModelPorts {
     fn baseline(&self, baseline: &mut Baseline) {
@@ -141,14 +145,10 @@ impl Ports for ModelPorts {
         Ok(format!("instance {}", self.instance))
     }
 
-    fn send(
-        &mut self,
-        actor: &str,
-        message: u64,
-        request: &Request,
-        fences: &[Option<u64>],
-    ) -> PortResult<Vec<Seen>> {
-        Ok(self.link.send(actor, message, request, fences))
+    fn send(&mut self, sending: &Sending<'_>) -> PortResult<Vec<Seen>> {
+        Ok(self
+            .link
+            .send(sending.actor, sending.message, sending.request, sending.fences))
     }
 
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
@@ -244,9 +244,12 @@ impl Ports for ModelPorts {
         Ok(self.owners.read(transfer, len))
     }
 
-    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
-        let written = complete.then(|| self.owners.written(transfer)).flatten();
-        let acknowledged = self.owners.close(transfer, complete, how);
+    fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        let written = ending
+            .is_complete()
+            .then(|| self.owners.written(transfer))
+            .flatten();
+        let acknowledged = self.owners.close(transfer, ending);
         if let (true, Some(replica_id), Some(master)) = (acknowledged, written, &mut self.master) {
             master.write_landed(replica_id);
         }

@@ -1,5 +1,6 @@
 //! Clients and nodes: alive, frozen or gone, with what they keep between operations.
 
+use crate::clients::{ClientStart, Identity};
 use crate::operations::Running;
 use crate::ports::Ports;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
@@ -60,6 +61,8 @@ pub(crate) enum Chore {
 pub(crate) struct Placed {
     pub(crate) segment: String,
     pub(crate) node: String,
+    /// What descriptors call it.
+    pub(crate) endpoint: String,
     pub(crate) base: u64,
     pub(crate) size: u64,
 }
@@ -88,33 +91,62 @@ impl<P: Ports> Stage<'_, P> {
         if actor.instance > 1 {
             actor.home = format!("{name}.{}", actor.instance);
         }
-        let (client_id, instance, memory) = (actor.config.client_id, actor.instance, actor.memory);
+        let (instance, memory, staging_bytes) = (actor.instance, actor.memory, actor.config.staging_bytes);
         let home = actor.home.clone();
         self.note(name, Observer::Timeline, None, started(instance));
+        let start = ClientStart {
+            actor: name.to_owned(),
+            home: home.clone(),
+            memory,
+            staging_bytes,
+            clocks: self.clocks(name),
+        };
+        if let Some(identity) = self.ports.start_client(&start)? {
+            return self.start_real(name, &home, identity);
+        }
         self.ports.open_link(name)?;
         let Some(size) = memory else { return Ok(()) };
         let base = FIRST_BASE + index as u64 * SEGMENT_STRIDE + (instance - 1) * INSTANCE_STRIDE;
-        let endpoint = self.ports.start_owner(&home, base, size)?;
-        self.places.push(Placed {
-            segment: home.clone(),
-            node: name.to_owned(),
-            base,
-            size,
-        });
+        let te_endpoint = self.ports.start_owner(&home, base, size)?;
         let segment = Segment {
             id: Uuid {
                 first: 0x5e67_0000 + place,
                 second: instance,
             },
-            name: home,
+            name: home.clone(),
             base,
             size,
-            te_endpoint: endpoint.clone(),
+            te_endpoint,
             protocol: "tcp".to_owned(),
             host_id: String::new(),
         };
+        self.mount_first(name, home, segment)
+    }
+
+    /// A client that is a process of its own has said who it is.
+    fn start_real(&mut self, name: &str, home: &str, identity: Identity) -> Staged<()> {
         if let Some(actor) = self.actors.get_mut(name) {
-            actor.config.local_endpoints = vec![endpoint];
+            actor.config.client_id = identity.client_id;
+        }
+        match identity.segment {
+            Some(segment) => self.mount_first(name, home.to_owned(), segment),
+            None => Ok(self.ports.client_ready(name)?),
+        }
+    }
+
+    /// A node mounts its segment when it starts.
+    fn mount_first(&mut self, name: &str, home: String, segment: Segment) -> Staged<()> {
+        self.places.push(Placed {
+            segment: home,
+            node: name.to_owned(),
+            endpoint: segment.te_endpoint.clone(),
+            base: segment.base,
+            size: segment.size,
+        });
+        let mut client_id = Uuid::default();
+        if let Some(actor) = self.actors.get_mut(name) {
+            client_id = actor.config.client_id;
+            actor.config.local_endpoints = vec![segment.te_endpoint.clone()];
             actor.segments = vec![segment.clone()];
             actor.mounted = BTreeSet::from([segment.id]);
         }
@@ -126,6 +158,7 @@ impl<P: Ports> Stage<'_, P> {
     /// The first mount of a client is over: if it was answered well, the heartbeat begins, with a ping at once. Mirrors
     /// `client_service.cpp:MountSegment`, which starts its thread then.
     pub(crate) fn mount_over(&mut self, name: &str, outcome: &Outcome) -> Staged<()> {
+        self.ports.client_ready(name)?;
         let now = self.clocks(name);
         let Some(actor) = self.actors.get_mut(name).filter(|_| *outcome == Outcome::Ok) else {
             return Ok(());
@@ -194,7 +227,7 @@ impl<P: Ports> Stage<'_, P> {
                 detail,
             },
         );
-        self.close_transfers_of(name, "closed: the client is gone")?;
+        self.close_transfers_of(name)?;
         self.forget_lanes(name);
         self.buffers.staging.forget(name);
         if let Some(home) = home {
@@ -212,6 +245,13 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         };
         actor.frozen = frozen;
+        self.ports.freeze_client(name, frozen)?;
+        if !frozen {
+            self.set_client_clocks(name)?;
+        }
+        let Some(actor) = self.actors.get(name) else {
+            return Ok(());
+        };
         if actor.memory.is_some() {
             let home = actor.home.clone();
             self.ports.freeze_owner(&home, frozen)?;

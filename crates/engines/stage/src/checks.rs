@@ -26,26 +26,33 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn read_all_clocks(&mut self) -> Staged<()> {
         let names: Vec<String> = self.actors.keys().cloned().collect();
         for name in names {
-            self.read_clock(&name);
+            self.read_clock(&name)?;
         }
         Ok(())
     }
 
     /// Reads the clocks of the target back where a boundary by them is the fault. Those of the master are in its state.
-    pub(crate) fn read_target_clock(&mut self) {
+    pub(crate) fn read_target_clock(&mut self) -> Staged<()> {
         let target = &self.plan.fault.target;
         if matches!(self.plan.fault.trigger, Trigger::Deadline(_)) && target != "master" {
-            self.read_clock(target);
+            self.read_clock(target)?;
         }
+        Ok(())
     }
 
-    pub(crate) fn read_clock(&mut self, actor: &str) {
-        let read = self.clocks(actor);
+    pub(crate) fn read_clock(&mut self, actor: &str) -> Staged<()> {
+        let read = if self.acts(actor) {
+            self.ports.read_client_clocks(actor)?
+        } else {
+            None
+        };
+        let read = read.unwrap_or_else(|| self.clocks(actor));
         let kind = Kind::ClockRead {
             realtime: read.realtime,
             monotonic: read.monotonic,
         };
         self.note(actor, Observer::Clock, None, kind);
+        Ok(())
     }
 
     /// The facts of a check.

@@ -1,7 +1,7 @@
 //! The one fault: where it strikes and what it does. What this file says of itself is a claim; observers prove it.
 
 use crate::messages::Place;
-use crate::ports::Ports;
+use crate::ports::{Ending, Ports};
 use crate::state::{Stage, Staged};
 use crate::transfers::duration;
 use moonquake_client::{MoveFailure, RpcFailure};
@@ -80,13 +80,13 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// Says that the fault strikes, and notes the instant.
-    fn claim(&mut self, op: Option<Op>, message: Option<u64>, transfer: Option<u64>) {
+    fn claim(&mut self, op: Option<Op>, message: Option<u64>, transfer: Option<u64>) -> Staged<()> {
         self.tell_before_fault();
         if matches!(self.plan.fault.action, Some(Action::ClockStep { .. }))
             && self.plan.fault.target != "master"
         {
             // A client that has not spoken yet shows its clock nowhere else.
-            self.read_clock(&self.plan.fault.target);
+            self.read_clock(&self.plan.fault.target)?;
         }
         self.fault.at = Some(self.now);
         let fault = &self.plan.fault;
@@ -103,6 +103,7 @@ impl<P: Ports> Stage<'_, P> {
         };
         let target = fault.target.clone();
         self.note(&target, Observer::Injector, op, kind);
+        Ok(())
     }
 
     /// A phase, as the network sees it. Says whether the message goes no further now.
@@ -120,7 +121,7 @@ impl<P: Ports> Stage<'_, P> {
         if !self.strikes(phase, actor, op) {
             return Ok(false);
         }
-        self.claim(op, message, transfer);
+        self.claim(op, message, transfer)?;
         if self.fault.claim_only {
             return Ok(false);
         }
@@ -184,8 +185,8 @@ impl<P: Ports> Stage<'_, P> {
                 self.fault.held_transfer = Some(id);
             }
             Action::Delay(by) => transfer.next_at = now + *by,
-            Action::Cut => self.end_transfer(id, false, "closed: cut", Err(MoveFailure::Closed))?,
-            Action::Error(_) => self.end_transfer(id, false, "closed: error", Err(MoveFailure::Closed))?,
+            Action::Cut => self.end_transfer(id, Ending::Cut, Err(MoveFailure::Closed))?,
+            Action::Error(_) => self.end_transfer(id, Ending::Error, Err(MoveFailure::Closed))?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -212,7 +213,7 @@ impl<P: Ports> Stage<'_, P> {
         if !self.strikes(phase, actor, op) {
             return Ok(());
         }
-        self.claim(op, message, transfer);
+        self.claim(op, message, transfer)?;
         self.strike_actor(&action, op, transfer)
     }
 
@@ -230,7 +231,7 @@ impl<P: Ports> Stage<'_, P> {
         }
         // What stands before the fault has the effect of the step that it comes after.
         self.read_state()?;
-        self.claim(Some(op), None, None);
+        self.claim(Some(op), None, None)?;
         let Some(action) = self.plan.fault.action.clone() else {
             return Ok(());
         };
@@ -256,6 +257,7 @@ impl<P: Ports> Stage<'_, P> {
             Action::ClockStep { by_ns, clock } => {
                 self.step_clock(&target, *clock, *by_ns);
                 self.set_master_clocks()?;
+                self.set_all_client_clocks()?;
                 self.read_all_clocks()?;
                 self.reach_deadlines()
             }
@@ -329,15 +331,16 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// The boundary that is the fault has come.
-    pub(crate) fn reach_boundary(&mut self) {
-        self.claim(None, None, None);
+    pub(crate) fn reach_boundary(&mut self) -> Staged<()> {
+        self.claim(None, None, None)
     }
 
     /// The stimulus that is the fault begins with this step.
-    pub(crate) fn stimulus(&mut self, op: Op) {
+    pub(crate) fn stimulus(&mut self, op: Op) -> Staged<()> {
         if self.is_stimulus(op.step as usize) && self.fault.at.is_none() {
-            self.claim(Some(op), None, None);
+            self.claim(Some(op), None, None)?;
         }
+        Ok(())
     }
 
     /// Whether a step is (part of) the stimulus.

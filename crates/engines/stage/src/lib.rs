@@ -7,6 +7,7 @@
 
 mod actors;
 mod checks;
+mod clients;
 mod inject;
 mod lanes;
 mod memory;
@@ -27,7 +28,11 @@ mod transfers;
 mod underway;
 mod waves;
 
-pub use ports::{Delivery, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+pub use clients::{Begun, ClientStart, Clients, Identity, Told};
+pub use ports::{
+    Delivery, Ending, Near, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight,
+    TransferSpec,
+};
 pub use runner::run;
 pub use setup::{MONOTONIC_START, REALTIME_START, SEGMENT_STRIDE, start_clocks};
 pub use support::unsupported;

@@ -98,24 +98,12 @@ impl Buffers {
         }
     }
 
-    /// Fills the first `size` bytes with a pattern.
-    pub(crate) fn fill(&mut self, key: &BufferKey, size: u64, pattern: &str) {
-        let range = ByteRange { from: 0, size };
-        self.fill_at(key, BufferPlace { at: 0, range }, pattern);
-    }
-
     /// Fills a place with the part of a pattern that belongs there.
     pub(crate) fn fill_at(&mut self, key: &BufferKey, place: BufferPlace, pattern: &str) {
         let mut bytes = vec![0; usize::try_from(place.range.size).unwrap_or(0)];
         fill(pattern, place.range.from, &mut bytes);
         // A named buffer grows as it must, and blocks were taken to hold exactly these bytes.
         let _fits = self.write(key, place.at, &bytes);
-    }
-
-    /// The bytes of a named buffer, if it exists.
-    fn named(&self, name: &str) -> Option<Vec<u8>> {
-        let region = self.regions.get(name)?;
-        region.read(0, region.size()).ok()
     }
 
     /// The size of a named buffer, if it exists.
@@ -152,16 +140,44 @@ impl Buffers {
 }
 
 impl<P: Ports> Stage<'_, P> {
+    /// The caller fills a place of its buffer with the part of a pattern that belongs there.
+    pub(crate) fn fill_buffer(
+        &mut self,
+        who: &str,
+        key: &BufferKey,
+        place: BufferPlace,
+        pattern: &str,
+    ) -> Staged<()> {
+        self.buffers.fill_at(key, place, pattern);
+        if let BufferKey::Named(name) = key
+            && self.ports.has_clients()
+        {
+            let bytes = self.buffers.read(key, place.at, place.range.size);
+            self.ports.fill_buffer(who, name, place.at, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a buffer, as its client has them.
+    fn bytes_of(&mut self, key: &BufferKey, from: u64, len: u64) -> Staged<Vec<u8>> {
+        let real = match key {
+            BufferKey::Named(name) => self.ports.read_buffer(name, from, len)?,
+            BufferKey::Staging(operation) => self.ports.read_value(*operation, from, len)?,
+            BufferKey::Own(_) => None,
+        };
+        Ok(real.unwrap_or_else(|| self.buffers.read(key, from, len)))
+    }
+
     /// What the first `size` bytes of a buffer are.
-    pub(crate) fn content_of(&mut self, key: &BufferKey, size: u64) -> Content {
-        let bytes = self.buffers.read(key, 0, size);
-        classify(&bytes, &self.patterns)
+    pub(crate) fn content_of(&mut self, key: &BufferKey, size: u64) -> Staged<Content> {
+        let bytes = self.bytes_of(key, 0, size)?;
+        Ok(classify(&bytes, &self.patterns))
     }
 
     /// What one object, or a range of one, in a buffer is: patterns count from the object's own first byte.
-    pub(crate) fn content_at(&mut self, key: &BufferKey, place: BufferPlace) -> Content {
-        let bytes = self.buffers.read(key, place.at, place.range.size);
-        classify_at(&bytes, place.range.from, &self.patterns)
+    pub(crate) fn content_at(&mut self, key: &BufferKey, place: BufferPlace) -> Staged<Content> {
+        let bytes = self.bytes_of(key, place.at, place.range.size)?;
+        Ok(classify_at(&bytes, place.range.from, &self.patterns))
     }
 
     /// What a named buffer or range holds now.
@@ -172,11 +188,11 @@ impl<P: Ports> Stage<'_, P> {
             let contents: Vec<Content> = places
                 .into_iter()
                 .map(|place| self.content_at(&key, place))
-                .collect();
+                .collect::<Staged<_>>()?;
             return Ok(Content::joined(&contents));
         }
-        if let Some(bytes) = self.buffers.named(name) {
-            return Ok(Some(classify(&bytes, &self.patterns)));
+        if let Some(size) = self.buffers.size_of(name) {
+            return self.content_of(&key, size).map(Some);
         }
         let Some(range) = self.bound.get(name).cloned() else {
             return Ok(None);

@@ -1,9 +1,10 @@
 //! Operations under way: the client's machines, driven step by step.
 
 use crate::actors::Chore;
+use crate::clients::Begun;
 use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
-use crate::ports::Ports;
+use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
@@ -155,6 +156,10 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         };
         let now = self.clocks(&actor);
+        let begins = |running: &Running| matches!(running.pending, Some(Pending::Begin));
+        if self.running.get(&id).is_some_and(begins) {
+            self.tell_client(id)?;
+        }
         let Some(running) = self.running.get_mut(&id) else {
             return Ok(());
         };
@@ -192,7 +197,7 @@ impl<P: Ports> Stage<'_, P> {
                     .unwrap_or_default()
                 {
                     if self.transfers.get(transfer).is_some() {
-                        self.end_transfer(transfer, false, "fenced", Err(MoveFailure::Closed))?;
+                        self.end_transfer(transfer, Ending::Fenced, Err(MoveFailure::Closed))?;
                     }
                 }
                 self.want(id, *then)
@@ -207,16 +212,17 @@ impl<P: Ports> Stage<'_, P> {
 
     /// A staged write copies the value of its caller when it is called, before anything else can happen; what follows comes in
     /// its turn.
-    pub(crate) fn copy_in(&mut self, id: u64) {
+    pub(crate) fn copy_in(&mut self, id: u64) -> Staged<()> {
         let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
-            return;
+            return Ok(());
         };
         if !self.acts(&actor) {
-            return;
+            return Ok(());
         }
+        self.tell_client(id)?;
         let now = self.clocks(&actor);
         let Some(running) = self.running.get_mut(&id) else {
-            return;
+            return Ok(());
         };
         let pending = match running.machine.begin(now) {
             Want::Stage { blocks, all } => {
@@ -227,6 +233,38 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(running) = self.running.get_mut(&id) {
             running.pending = Some(pending);
         }
+        Ok(())
+    }
+
+    /// A client that is a process of its own is told what to do.
+    fn tell_client(&mut self, id: u64) -> Staged<()> {
+        let Some((running, op)) = self
+            .running
+            .get(&id)
+            .and_then(|running| Some((running, running.op?)))
+        else {
+            return Ok(());
+        };
+        let step = op.step as usize;
+        let Some(action) = self.plan.steps.get(step).and_then(|step| step.operation()) else {
+            return Ok(());
+        };
+        let repeated = |text: &String| Do::repeated(text, op.repetition);
+        let begun = Begun {
+            id,
+            actor: &running.actor,
+            action,
+            step,
+            repetition: op.repetition,
+            key: action.key.as_ref().map(repeated).unwrap_or_default(),
+            keys: action.keys.iter().map(repeated).collect(),
+            buffer: match &running.buffer {
+                BufferKey::Named(name) => Some(name.clone()),
+                BufferKey::Staging(_) | BufferKey::Own(_) => None,
+            },
+            value: running.fill.clone(),
+        };
+        Ok(self.ports.begin_operation(&begun)?)
     }
 
     /// Taking memory is no event: the operation goes on at once.
@@ -299,7 +337,13 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(running) = self.running.get_mut(&id) {
             running.call = Some((message, sent_at));
         }
-        let seen = self.ports.send(&actor, message, &call.request, &call.fences)?;
+        let seen = self.ports.send(&Sending {
+            actor: &actor,
+            message,
+            operation: id,
+            request: &call.request,
+            fences: &call.fences,
+        })?;
         self.log_frames(seen)?;
         match call.phases.sent {
             Some(phase) => self.sent_phase(phase, message),
@@ -398,7 +442,15 @@ impl<P: Ports> Stage<'_, P> {
         let Some(running) = self.running.remove(&id) else {
             return Ok(());
         };
-        let content = self.read_content(&running, outcome);
+        let told = match running.op {
+            Some(_) => self.ports.end_operation(id, outcome)?,
+            None => None,
+        };
+        let (outcome, note) = match &told {
+            Some(told) => (&told.outcome, told.note.clone()),
+            None => (outcome, None),
+        };
+        let content = self.read_content(&running, outcome)?;
         self.drop_session(&running, outcome);
         self.buffers.staging.give_back(id);
         if let Some(actor) = self.actors.get_mut(&running.actor) {
@@ -445,28 +497,28 @@ impl<P: Ports> Stage<'_, P> {
             entries,
             count,
             content,
-            note: None,
+            note,
         };
         self.ended(&running.actor, op, ended)
     }
 
     /// What a read has brought: the bytes of the object, or those of each entry or range that went well.
-    fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Brought {
+    fn read_content(&mut self, running: &Running, outcome: &Outcome) -> Staged<Brought> {
         let action = running
             .op
             .and_then(|op| Some((op, &self.plan.steps.get(op.step as usize)?.what)));
         let Some((op, moonquake_scenario::What::Do(action))) = action else {
-            return Brought::Nothing;
+            return Ok(Brought::Nothing);
         };
         let places = running.machine.places();
-        match (action.verb, outcome) {
+        Ok(match (action.verb, outcome) {
             (Verb::Get, Outcome::Batch(outcomes)) => {
                 let went_well = places.into_iter().zip(outcomes);
                 let went_well = went_well.filter(|(_, outcome)| **outcome == Outcome::Ok);
-                self.content_of_ranges(running, went_well.filter_map(|(place, _)| place))
+                self.content_of_ranges(running, went_well.filter_map(|(place, _)| place))?
             }
-            (Verb::GetRead, Outcome::Ok) => self.content_of_ranges(running, places.into_iter().flatten()),
-            (Verb::Get, Outcome::Ok) => Brought::One(self.content_of(&running.buffer, running.size)),
+            (Verb::GetRead, Outcome::Ok) => self.content_of_ranges(running, places.into_iter().flatten())?,
+            (Verb::Get, Outcome::Ok) => Brought::One(self.content_of(&running.buffer, running.size)?),
             (Verb::BatchGet, Outcome::Batch(outcomes)) => {
                 let results: Vec<(Option<BufferPlace>, &Outcome)> =
                     places.into_iter().zip(outcomes).collect();
@@ -477,22 +529,26 @@ impl<P: Ports> Stage<'_, P> {
                     let contents: Vec<Content> = went_well
                         .filter_map(|(place, _)| *place)
                         .map(|place| self.content_at(&running.buffer, place))
-                        .collect();
+                        .collect::<Staged<_>>()?;
                     let whole = Content::joined(&contents);
                     brought.extend(whole.map(|content| (Do::repeated(key, op.repetition), content)));
                 }
                 Brought::Many(brought)
             }
             _ => Brought::Nothing,
-        }
+        })
     }
 
     /// Ranges of one object, one behind the other.
-    fn content_of_ranges(&mut self, running: &Running, places: impl Iterator<Item = BufferPlace>) -> Brought {
+    fn content_of_ranges(
+        &mut self,
+        running: &Running,
+        places: impl Iterator<Item = BufferPlace>,
+    ) -> Staged<Brought> {
         let contents: Vec<Content> = places
             .map(|place| self.content_at(&running.buffer, place))
-            .collect();
-        Content::joined(&contents).map_or(Brought::Nothing, Brought::One)
+            .collect::<Staged<_>>()?;
+        Ok(Content::joined(&contents).map_or(Brought::Nothing, Brought::One))
     }
 
     /// Every operation of an actor that is gone ends without a result.

@@ -1,5 +1,6 @@
 //! What a stage needs from an engine: a master, links to it, and the memory of the segments.
 
+use crate::clients::Clients;
 use moonquake_client::RpcFailure;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, Leg, State};
@@ -58,6 +59,84 @@ pub struct TransferSpec {
     pub size: u64,
     /// The first byte of the replica that moves, and how many bytes the replica has.
     pub within: (u64, u64),
+    /// Whether it stays within one process.
+    pub local: bool,
+    /// The client's side of it.
+    pub near: Near,
+}
+
+/// The memory on the client's side of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Near {
+    /// The caller's buffer of that name, from that byte on.
+    Named(String, u64),
+    /// Staging memory of that operation, from that byte of its value on.
+    Staging(u64, u64),
+    /// The client's own segment.
+    Own,
+}
+
+/// A request that a client writes to its link.
+#[derive(Clone, Debug)]
+pub struct Sending<'a> {
+    /// The client.
+    pub actor: &'a str,
+    /// The number of the message.
+    pub message: u64,
+    /// The operation that sends it.
+    pub operation: u64,
+    /// The request, as the machine predicts it where the client is a process of its own.
+    pub request: &'a Request,
+    /// The attempts that it means, for a master that hears them.
+    pub fences: &'a [Option<u64>],
+}
+
+/// How a transfer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All its bytes have moved.
+    Complete,
+    /// The client's transport closes it after too long without a byte.
+    NoProgress,
+    /// The network closes it.
+    Cut,
+    /// The network breaks it.
+    Error,
+    /// Its client is gone.
+    ClientGone,
+    /// Its owner is gone.
+    OwnerGone,
+    /// The owner refused it.
+    Refused,
+    /// No connection was made for it.
+    NoConnection,
+    /// The owner did not acknowledge it.
+    NotAcknowledged,
+    /// Its client fences it.
+    Fenced,
+}
+
+impl Ending {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Ending::Complete => "complete",
+            Ending::NoProgress => "closed: no progress",
+            Ending::Cut => "closed: cut",
+            Ending::Error => "closed: error",
+            Ending::ClientGone => "closed: the client is gone",
+            Ending::OwnerGone => "closed: the owner is gone",
+            Ending::Refused => "closed: the owner refused it",
+            Ending::NoConnection => "closed: no connection was made",
+            Ending::NotAcknowledged => "closed: no acknowledgement",
+            Ending::Fenced => "fenced",
+        }
+    }
+
+    /// Whether all bytes have moved.
+    pub fn is_complete(self) -> bool {
+        self == Ending::Complete
+    }
 }
 
 /// What the owner of a segment logged.
@@ -110,7 +189,7 @@ pub struct Sight {
 pub type PortResult<T> = Result<T, PortError>;
 
 /// The master, the links and the memory of one run.
-pub trait Ports {
+pub trait Ports: Clients {
     /// Adds versions and configuration to the baseline.
     fn baseline(&self, baseline: &mut Baseline);
 
@@ -133,13 +212,7 @@ pub trait Ports {
     fn start_master(&mut self) -> PortResult<String>;
 
     /// The client writes a request to its link.
-    fn send(
-        &mut self,
-        actor: &str,
-        message: u64,
-        request: &Request,
-        fences: &[Option<u64>],
-    ) -> PortResult<Vec<Seen>>;
+    fn send(&mut self, sending: &Sending<'_>) -> PortResult<Vec<Seen>>;
     /// The request reaches the master and is handled.
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>>;
     /// The request reaches the master once more.
@@ -172,7 +245,7 @@ pub trait Ports {
     /// Moves bytes from the owner; none if the owner is gone.
     fn read_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>>;
     /// Ends a transfer: complete, with the owner's acknowledgement (false if there was none), or closed where it is.
-    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool>;
+    fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool>;
     /// Drains the owners' log.
     fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>>;
     /// Reads a segment's memory without leaving a trace.

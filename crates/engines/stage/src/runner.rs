@@ -4,6 +4,7 @@ use crate::memory::BufferKey;
 use crate::ports::Ports;
 use crate::setup::{baseline, stage};
 use crate::state::{Stage, Staged};
+use moonquake_client::{BufferPlace, ByteRange};
 use moonquake_clock::{Span, Thread};
 use moonquake_evidence::{Evidence, Kind, Observer, Op};
 use moonquake_scenario::{
@@ -130,8 +131,7 @@ impl<P: Ports> Stage<'_, P> {
             }
         }?;
         self.read_state()?;
-        self.read_target_clock();
-        Ok(())
+        self.read_target_clock()
     }
 
     fn not_run(&mut self, step: &Step, why: String) -> Staged<()> {
@@ -297,7 +297,7 @@ impl<P: Ports> Stage<'_, P> {
     fn begin_do(&mut self, step: &Step, action: &Do, repetition: u32) -> Staged<Option<u64>> {
         let who = action.who.clone().unwrap_or_default();
         let op = self.begin_step(step, repetition);
-        self.stimulus(op);
+        self.stimulus(op)?;
         if self.fault.claims_only() && self.is_stimulus(step.index) {
             let note = Some("claimed and left out".to_owned());
             return self.ended(&who, op, ended("no result", note)).map(|()| None);
@@ -339,7 +339,7 @@ impl<P: Ports> Stage<'_, P> {
                     match prepared.buffer {
                         Some(buffer) => {
                             for place in places {
-                                self.buffers.fill_at(&buffer, place, &pattern);
+                                self.fill_buffer(&who, &buffer, place, &pattern)?;
                             }
                         }
                         // It has no block yet.
@@ -347,7 +347,7 @@ impl<P: Ports> Stage<'_, P> {
                             if let Some(running) = self.running.get_mut(&id) {
                                 running.fill = Some((pattern, places));
                             }
-                            self.copy_in(id);
+                            self.copy_in(id)?;
                         }
                     }
                 }
@@ -369,7 +369,11 @@ impl<P: Ports> Stage<'_, P> {
         let pattern = action.written_pattern().unwrap_or(who).to_owned();
         self.note_reuse(who, Some(op), &name, (0, size));
         self.buffers.size(&name, size);
-        self.buffers.fill(&BufferKey::Named(name.clone()), size, &pattern);
+        let whole = BufferPlace {
+            at: 0,
+            range: ByteRange { from: 0, size },
+        };
+        self.fill_buffer(who, &BufferKey::Named(name.clone()), whole, &pattern)?;
         self.witness_fill(who, Some(op), &name, size);
         self.ended(who, op, ended("ok", None))
     }

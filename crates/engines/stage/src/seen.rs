@@ -117,7 +117,12 @@ fn lease_of(response: &Response) -> Option<u64> {
 impl<P: Ports> Stage<'_, P> {
     /// The place of a descriptor: the node that owns it and the offset in its segment.
     pub(crate) fn range_of(&self, buffer: &BufferDescriptor) -> Option<Range> {
-        self.places.iter().find_map(|place| {
+        let mut here = self
+            .places
+            .iter()
+            .rev()
+            .filter(|place| place.endpoint == buffer.transport_endpoint);
+        here.find_map(|place| {
             let offset = buffer.buffer_address.checked_sub(place.base)?;
             (offset < place.size).then(|| Range {
                 segment: place.segment.clone(),

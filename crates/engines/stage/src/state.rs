@@ -126,7 +126,26 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         }
         self.now = to;
-        self.set_master_clocks()
+        self.set_master_clocks()?;
+        self.set_all_client_clocks()
+    }
+
+    /// Tells the clients that are processes of their own their clocks.
+    pub(crate) fn set_all_client_clocks(&mut self) -> Staged<()> {
+        if !self.ports.has_clients() {
+            return Ok(());
+        }
+        let names: Vec<String> = self.actors.keys().cloned().collect();
+        names.iter().try_for_each(|name| self.set_client_clocks(name))
+    }
+
+    /// Tells one client its clocks. One that stands still hears of them when it goes on.
+    pub(crate) fn set_client_clocks(&mut self, name: &str) -> Staged<()> {
+        if self.ports.has_clients() && self.acts(name) {
+            let now = self.clocks(name);
+            self.ports.set_client_clocks(name, now)?;
+        }
+        Ok(())
     }
 
     /// Tells the master its clocks.

@@ -2,7 +2,7 @@
 
 use crate::actors::Chore;
 use crate::lanes::Pair;
-use crate::ports::Ports;
+use crate::ports::{Ending, Ports};
 use crate::state::{Stage, Staged};
 use moonquake_client::MoveFailure;
 use moonquake_clock::{Clocks, DeadlineId, Span};
@@ -205,10 +205,7 @@ impl<P: Ports> Stage<'_, P> {
 
     fn fire(&mut self, due: &Due) -> Staged<()> {
         match due {
-            Due::Boundary => {
-                self.reach_boundary();
-                Ok(())
-            }
+            Due::Boundary => self.reach_boundary(),
             Due::Comeback(index) => {
                 let (_, name) = self.comebacks.remove(*index);
                 self.come_back(&name)
@@ -218,7 +215,7 @@ impl<P: Ports> Stage<'_, P> {
             Due::Repeat(index) => self.repeat(*index),
             Due::Call(running, message) => self.time_out_call(*running, *message),
             Due::Progress(transfer) => {
-                self.end_transfer(*transfer, false, "closed: no progress", Err(MoveFailure::Closed))
+                self.end_transfer(*transfer, Ending::NoProgress, Err(MoveFailure::Closed))
             }
             Due::Limit(running, transfer) => self.give_up_transfer(*running, *transfer),
             Due::Lane(pair) => {

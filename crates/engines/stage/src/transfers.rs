@@ -2,7 +2,7 @@
 
 use crate::lanes::Lane;
 use crate::memory::BufferKey;
-use crate::ports::{Ports, TransferSpec};
+use crate::ports::{Ending, Near as NearSide, Ports, TransferSpec};
 use crate::state::{Stage, Staged};
 use crate::underway::{Stand, Transfer};
 use moonquake_client::{Move, MoveFailure, Near};
@@ -172,12 +172,12 @@ impl<P: Ports> Stage<'_, P> {
             }
         };
         if !there {
-            let how = if self.is_there(&owner) {
-                "closed: the owner refused it"
+            let ending = if self.is_there(&owner) {
+                Ending::Refused
             } else {
-                "closed: the owner is gone"
+                Ending::OwnerGone
             };
-            return self.end_transfer(id, false, how, Err(MoveFailure::Closed));
+            return self.end_transfer(id, ending, Err(MoveFailure::Closed));
         }
         self.landed(id, len, chunk)
     }
@@ -197,26 +197,22 @@ impl<P: Ports> Stage<'_, P> {
             address: transfer.address,
             size: transfer.size,
             within: transfer.within,
+            local: transfer.local,
+            near: match &transfer.buffer {
+                BufferKey::Named(name) => NearSide::Named(name.clone(), transfer.buffer_at),
+                BufferKey::Staging(operation) => NearSide::Staging(*operation, transfer.buffer_at),
+                BufferKey::Own(_) => NearSide::Own,
+            },
         };
         if refused && self.is_there(&spec.owner) {
-            return self.end_transfer(
-                id,
-                false,
-                "closed: no connection was made",
-                Err(MoveFailure::Closed),
-            );
+            return self.end_transfer(id, Ending::NoConnection, Err(MoveFailure::Closed));
         }
         let accepted = self.ports.open_transfer(&spec)?;
         self.log_owners()?;
         if accepted {
             return Ok(());
         }
-        self.end_transfer(
-            id,
-            false,
-            "closed: the owner refused it",
-            Err(MoveFailure::Closed),
-        )
+        self.end_transfer(id, Ending::Refused, Err(MoveFailure::Closed))
     }
 
     fn landed(&mut self, id: u64, len: u64, chunk: u64) -> Staged<()> {
@@ -247,10 +243,10 @@ impl<P: Ports> Stage<'_, P> {
         };
         let (actor, op, phase) = (transfer.actor.clone(), transfer.op, transfer.done);
         let local = transfer.local;
-        let acknowledged = self.ports.close_transfer(id, true, "complete")?;
+        let acknowledged = self.ports.close_transfer(id, Ending::Complete)?;
         self.log_owners()?;
         if !acknowledged {
-            return self.end_transfer(id, false, "closed: no acknowledgement", Err(MoveFailure::Closed));
+            return self.end_transfer(id, Ending::NotAcknowledged, Err(MoveFailure::Closed));
         }
         // It is over before anything strikes at this phase; what strikes finds the operation, not the transfer.
         let waiter = self.retire(id, true);
@@ -265,11 +261,10 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn end_transfer(
         &mut self,
         id: u64,
-        complete: bool,
-        how: &str,
+        ending: Ending,
         result: Result<(), MoveFailure>,
     ) -> Staged<()> {
-        self.ports.close_transfer(id, complete, how)?;
+        self.ports.close_transfer(id, ending)?;
         self.log_owners()?;
         self.forget_transfer(id, result)
     }
@@ -308,9 +303,9 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// Ends every transfer of a client that is gone.
-    pub(crate) fn close_transfers_of(&mut self, actor: &str, how: &str) -> Staged<()> {
+    pub(crate) fn close_transfers_of(&mut self, actor: &str) -> Staged<()> {
         for id in self.transfers.of(actor) {
-            self.ports.close_transfer(id, false, how)?;
+            self.ports.close_transfer(id, Ending::ClientGone)?;
             self.log_owners()?;
             self.retire(id, false);
         }

@@ -5,7 +5,7 @@ use moonquake_net::datapath::{
     ClosedHow, OwnerEvent as NetEvent, SegmentServer, Transfer, TransferError, TransferRequest,
 };
 use moonquake_protocol::datapath::{DataOperation, DataVersion};
-use moonquake_stage::{OwnerEvent, OwnerSeen, PortError, PortResult, TransferSpec};
+use moonquake_stage::{Ending, OwnerEvent, OwnerSeen, PortError, PortResult, TransferSpec};
 use std::collections::BTreeMap;
 
 /// All nodes and the transfers to them.
@@ -137,11 +137,12 @@ impl Owners {
         }
     }
 
-    pub(crate) fn close(&mut self, id: u64, complete: bool, how: &str) -> PortResult<bool> {
+    pub(crate) fn close(&mut self, id: u64, ending: Ending) -> PortResult<bool> {
         let Some((_, transfer)) = self.transfers.remove(&id) else {
             return Ok(false);
         };
-        self.ended.insert(id, how.to_owned());
+        let complete = ending.is_complete();
+        self.ended.insert(id, ending.words().to_owned());
         let end = if complete {
             transfer.finish()
         } else {

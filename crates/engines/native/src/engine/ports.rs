@@ -7,8 +7,10 @@ use crate::process::MasterProcess;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_net::Net;
-use moonquake_protocol::{ErrorCode, Request, Response};
-use moonquake_stage::{Delivery, OwnerSeen, PortError, PortResult, Ports, Seen, Sight, TransferSpec};
+use moonquake_protocol::{ErrorCode, Response};
+use moonquake_stage::{
+    Clients, Delivery, Ending, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight, TransferSpec,
+};
 
 /// How often the master is made to look at its clocks before what it has read is taken as it is.
 const CLOCK_QUERIES: u32 = 50;
@@ -39,6 +41,8 @@ impl RealPorts {
         self.process.await_graceful_unmount().map_err(PortError::new)
     }
 }
+
+impl Clients for RealPorts {}
 
 impl Ports for RealPorts {
     fn baseline(&self, baseline: &mut Baseline) {
@@ -121,15 +125,9 @@ impl Ports for RealPorts {
         Ok("a new process answers".to_owned())
     }
 
-    fn send(
-        &mut self,
-        actor: &str,
-        message: u64,
-        request: &Request,
-        _fences: &[Option<u64>],
-    ) -> PortResult<Vec<Seen>> {
+    fn send(&mut self, sending: &Sending<'_>) -> PortResult<Vec<Seen>> {
         // The wire has no room for a fence; the real master has the quirk.
-        self.links.send(actor, message, request)
+        self.links.send(sending.actor, sending.message, sending.request)
     }
 
     fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
@@ -196,8 +194,8 @@ impl Ports for RealPorts {
         self.owners.read(transfer, len)
     }
 
-    fn close_transfer(&mut self, transfer: u64, complete: bool, how: &str) -> PortResult<bool> {
-        self.owners.close(transfer, complete, how)
+    fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        self.owners.close(transfer, ending)
     }
 
     fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {

@@ -1,0 +1,164 @@
+//! What a stage needs from an engine whose clients are processes of their own.
+//!
+//! The Rust machine of the client stays on the stage, as a prediction: the real client must want the same thing next. What it
+//! really sent, moved and answered is what the evidence says. An engine whose client *is* that machine needs nothing of this.
+
+use crate::ports::PortResult;
+use moonquake_client::{BufferPlace, Outcome};
+use moonquake_clock::Clocks;
+use moonquake_protocol::{Segment, Uuid};
+use moonquake_scenario::Do;
+
+/// A client or node that starts.
+#[derive(Clone, Debug)]
+pub struct ClientStart {
+    /// Its name.
+    pub actor: String,
+    /// The name that its segment has in evidence.
+    pub home: String,
+    /// The bytes of its segment, if it is a node.
+    pub memory: Option<u64>,
+    /// The bytes of its staging memory.
+    pub staging_bytes: u64,
+    /// Its clocks at this instant.
+    pub clocks: Clocks,
+}
+
+/// Who a client is that names itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The id that it tells the master.
+    pub client_id: Uuid,
+    /// The segment that it is about to mount, as it will say.
+    pub segment: Option<Segment>,
+}
+
+/// An operation of a step, as its client is told to do it.
+#[derive(Clone, Debug)]
+pub struct Begun<'a> {
+    /// Its number.
+    pub id: u64,
+    /// The client.
+    pub actor: &'a str,
+    /// The words of the step.
+    pub action: &'a Do,
+    /// The step, from 0.
+    pub step: usize,
+    /// Which repetition, from 1.
+    pub repetition: u32,
+    /// The key with the repetition in place.
+    pub key: String,
+    /// The keys of a batch.
+    pub keys: Vec<String>,
+    /// The caller's buffer that it reads from or writes to, if it names one.
+    pub buffer: Option<String>,
+    /// What the value of a staged write is: a pattern, and where in the value each part of it lies.
+    pub value: Option<(String, Vec<BufferPlace>)>,
+}
+
+/// What a client has told of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its result.
+    pub outcome: Outcome,
+    /// What must be known to read it.
+    pub note: Option<String>,
+}
+
+/// The clients of one run, where they are processes of their own. Every method stands for nothing by itself.
+pub trait Clients {
+    /// Whether clients are processes of their own.
+    fn has_clients(&self) -> bool {
+        false
+    }
+
+    /// Starts a client or node, up to the first thing that it wants of the master and nobody can answer for it.
+    ///
+    /// # Errors
+    /// When it cannot be started, or does something else than a client that starts.
+    fn start_client(&mut self, start: &ClientStart) -> PortResult<Option<Identity>> {
+        let _ = start;
+        Ok(None)
+    }
+
+    /// The client has mounted its segment and must be ready for its first operation now.
+    ///
+    /// # Errors
+    /// When it is not.
+    fn client_ready(&mut self, actor: &str) -> PortResult<()> {
+        let _ = actor;
+        Ok(())
+    }
+
+    /// Stops the process of a client where it stands, or lets it go on.
+    ///
+    /// # Errors
+    /// When it has no such process any more.
+    fn freeze_client(&mut self, actor: &str, frozen: bool) -> PortResult<()> {
+        let _ = (actor, frozen);
+        Ok(())
+    }
+
+    /// Sets the clocks of a client, and lets its timers that are due fire.
+    ///
+    /// # Errors
+    /// When it does not hear of it.
+    fn set_client_clocks(&mut self, actor: &str, now: Clocks) -> PortResult<()> {
+        let _ = (actor, now);
+        Ok(())
+    }
+
+    /// The clocks that the client itself reads now; none if the stage's own count.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    fn read_client_clocks(&mut self, actor: &str) -> PortResult<Option<Clocks>> {
+        let _ = actor;
+        Ok(None)
+    }
+
+    /// A client begins an operation.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    fn begin_operation(&mut self, begun: &Begun<'_>) -> PortResult<()> {
+        let _ = begun;
+        Ok(())
+    }
+
+    /// The machine says that an operation is over: what does the client say? None if the machine is the client.
+    ///
+    /// # Errors
+    /// When it does not say that it is over.
+    fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
+        let _ = (id, predicted);
+        Ok(None)
+    }
+
+    /// The caller writes into its buffer.
+    ///
+    /// # Errors
+    /// When it has no such memory.
+    fn fill_buffer(&mut self, actor: &str, name: &str, at: u64, bytes: &[u8]) -> PortResult<()> {
+        let _ = (actor, name, at, bytes);
+        Ok(())
+    }
+
+    /// Bytes of a caller's buffer; none if the stage's own count.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn read_buffer(&mut self, name: &str, from: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        let _ = (name, from, len);
+        Ok(None)
+    }
+
+    /// Bytes of what a staged read has handed to its caller; none if the stage's own count.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn read_value(&mut self, id: u64, from: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        let _ = (id, from, len);
+        Ok(None)
+    }
+}
