@@ -48,6 +48,26 @@ pub enum NetError {
         /// Why it cannot be done now.
         why: String,
     },
+    /// A peer did not do in real time what it should; other things it did.
+    #[error("{what} did not come within {limit:?} of real time; {instead}")]
+    Missing {
+        /// What was waited for.
+        what: String,
+        /// The limit.
+        limit: Duration,
+        /// What came instead.
+        instead: String,
+    },
+    /// The peer whose step was waited for is gone.
+    #[error("{what} cannot come any more: {why}; {instead}")]
+    Gone {
+        /// What was waited for.
+        what: String,
+        /// How the peer ended.
+        why: String,
+        /// What came instead.
+        instead: String,
+    },
     /// Our own side sent something that its second observer could not read.
     #[error("the observer could not read what {actor} sent: {why}")]
     Observer {
