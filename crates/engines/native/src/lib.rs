@@ -5,6 +5,7 @@
     reason = "a real process is waited for in real time, with limits"
 )]
 
+pub mod agent;
 mod engine;
 pub mod process;
 

@@ -62,6 +62,51 @@ pub enum ProcessError {
         cure: &'static str,
     },
 
+    /// The release is there, its client is not.
+    #[error(
+        "the Mooncake client is not installed in {}: {why}. Cure: run `{cure}` with a CPython 3.10, 3.11, 3.12 or 3.13, or name one in {variable}",
+        root.display()
+    )]
+    ClientMissing {
+        /// Folder of the release.
+        root: PathBuf,
+        /// Why it is not there, as far as it is known.
+        why: String,
+        /// Variable that names the interpreter.
+        variable: &'static str,
+        /// Command that unpacks it.
+        cure: &'static str,
+    },
+
+    /// The client is not the pinned one.
+    #[error(
+        "{} is not the client of release {version} for Python {python}: its sha256 is {found}, not {expected}. Cure: remove the folder of the release and run `{cure}`",
+        path.display()
+    )]
+    WrongClient {
+        /// The file.
+        path: PathBuf,
+        /// The pinned version.
+        version: &'static str,
+        /// Version of the interpreter that it should be for.
+        python: String,
+        /// Its hash.
+        found: String,
+        /// The hash of the pinned file.
+        expected: &'static str,
+        /// Command that unpacks the right one.
+        cure: &'static str,
+    },
+
+    /// The process of a client did not come up.
+    #[error("the client's process did not start: {why}. Its last words:\n{stderr_tail}")]
+    Agent {
+        /// What happened.
+        why: String,
+        /// The end of what it wrote.
+        stderr_tail: String,
+    },
+
     /// The preload library was not found.
     #[error(
         "the preload library {name} is not built: looked at {}. Cure: run `cargo build -p moonquake-clockpage` with the profile of this program (add `--release` if it was built so), or name the file in {variable}",

@@ -80,7 +80,7 @@ impl Launch<'_> {
             .clone()
             .unwrap_or_else(|| self.home.path().join("master.log"));
         let command = self.command(&page, &log, (rpc_port, admin_port))?;
-        let mut child = spawn::spawn(command, Some(page.descriptor()))?;
+        let mut child = spawn::spawn(command, &[page.descriptor()])?;
         let pid = child.id();
         match settle(&page, &mut child, (rpc_port, admin_port), &log) {
             Ok(threads) => Ok(Run {

@@ -6,6 +6,7 @@
 //! Dropping it ends the process and removes what it left.
 
 mod admin;
+pub mod client;
 mod error;
 mod home;
 mod launch;
@@ -23,10 +24,11 @@ mod plain;
 mod ports;
 pub mod release;
 mod run;
-mod spawn;
+pub(crate) mod spawn;
 mod threads;
 
 pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDetail, SegmentsDetail};
+pub use client::Client;
 pub use error::ProcessError;
 pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};

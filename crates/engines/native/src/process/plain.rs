@@ -57,7 +57,7 @@ impl PlainProcess {
         if let Some(folder) = release.system_libraries() {
             command.env("LD_LIBRARY_PATH", folder);
         }
-        let mut child = spawn::spawn(command, None)?;
+        let mut child = spawn::spawn(command, &[])?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, rpc_port));
         match until_reachable(&mut child, address, &log) {
             Ok(()) => Ok(PlainProcess {
@@ -78,7 +78,7 @@ impl PlainProcess {
     /// [`ProcessError`] when it does not start or says something else.
     pub fn announced(mut command: Command) -> Result<PlainProcess, ProcessError> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = spawn::spawn(command, None)?;
+        let mut child = spawn::spawn(command, &[])?;
         let mut line = String::new();
         let read = match child.stdout.take() {
             Some(output) => BufReader::new(output).read_line(&mut line),

@@ -126,7 +126,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// Hash of a file in hexadecimal, computed once per process and path: every start of a master asks.
-fn sha256_of(path: &Path) -> Result<String, ProcessError> {
+pub(super) fn sha256_of(path: &Path) -> Result<String, ProcessError> {
     static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     let known = KNOWN
         .lock()

@@ -16,15 +16,16 @@ use std::time::Duration;
 type Reply = Sender<io::Result<Child>>;
 
 /// Starts `command` so that the kernel kills it when this process is gone, in a process group of its own, with the
-/// descriptor `inherit`, if there is one, open.
+/// descriptors `inherit` open.
 ///
 /// The parent-death signal follows the *thread* that started the child, so all children are started by one thread that lives as
 /// long as the process.
-pub(crate) fn spawn(mut command: Command, inherit: Option<RawFd>) -> Result<Child, ProcessError> {
+pub(crate) fn spawn(mut command: Command, inherit: &[RawFd]) -> Result<Child, ProcessError> {
     let parent = std::process::id();
+    let inherit = inherit.to_vec();
     // A terminal's Ctrl-C goes to the whole foreground group; what happens to the child is for the parent to decide.
     command.process_group(0);
-    // SAFETY: the closure runs between fork and exec and makes three system calls, each of which is async-signal-safe; it neither
+    // SAFETY: the closure runs between fork and exec and makes a few system calls, each of which is async-signal-safe; it neither
     // allocates nor locks.
     unsafe {
         command.pre_exec(move || {
@@ -35,10 +36,10 @@ pub(crate) fn spawn(mut command: Command, inherit: Option<RawFd>) -> Result<Chil
             if libc::getppid().cast_unsigned() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
-            if let Some(inherit) = inherit
-                && libc::fcntl(inherit, libc::F_SETFD, 0) != 0
-            {
-                return Err(io::Error::last_os_error());
+            for descriptor in &inherit {
+                if libc::fcntl(*descriptor, libc::F_SETFD, 0) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
             }
             Ok(())
         });

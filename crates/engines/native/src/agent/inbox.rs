@@ -1,0 +1,1 @@
+//! Answers that have come and were not asked for yet.
