@@ -6,6 +6,8 @@
 //! Dropping it ends the process and removes what it left.
 
 mod admin;
+mod client_page;
+mod client_sockets;
 mod error;
 mod home;
 mod launch;
@@ -27,6 +29,8 @@ mod spawn;
 mod threads;
 
 pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDetail, SegmentsDetail};
+pub use client_page::{ClientPage, SleepKind, Sleeper};
+pub use client_sockets::{Direction, PauseRule, SocketAccess};
 pub use error::ProcessError;
 pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};
