@@ -5,10 +5,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+// Named, because this file is compiled from two places.
+#[path = "client_layout.rs"]
+pub mod client;
+
 /// First eight bytes of the page: "MQCLOCKP" in little-endian order.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"MQCLOCKP");
 /// Raised with every change of this file that moves a field or changes its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Environment variable with the path of the file to map.
 pub const PAGE_VARIABLE: &str = "MOONQUAKE_CLOCKPAGE_FILE";
 /// Exit status of a process whose page is missing or does not fit.
@@ -109,8 +113,10 @@ pub struct Slot {
     pub condition: AtomicU64,
     /// Order of arrival, so that `pthread_cond_signal` wakes the one that waits longest.
     pub ticket: AtomicU64,
-    /// Unused.
-    pub reserved: [AtomicU64; 2],
+    /// When a timed wait ends on its own clock, in nanoseconds.
+    pub deadline_ns: AtomicU64,
+    /// That clock, `SERVED_*`.
+    pub deadline_clock: AtomicU64,
 }
 
 /// The whole page.
@@ -136,7 +142,7 @@ pub struct Page {
     pub gates_open: AtomicU32,
     /// Process that mapped the page, 0 before.
     pub attached_pid: AtomicU32,
-    /// Futex that changes whenever a thread sleeps for the first time and with every [`SocketEvent`].
+    /// Futex that changes whenever a thread sleeps for the first time (in a client: every time) and with every [`SocketEvent`].
     pub activity: AtomicU32,
     /// Socket events so far; those beyond [`SOCKET_EVENTS`] are dropped.
     pub socket_event_count: AtomicU32,
@@ -150,6 +156,8 @@ pub struct Page {
     pub socket_events: [SocketEvent; SOCKET_EVENTS],
     /// Sleeping places.
     pub slots: [Slot; SLOTS],
+    /// What only a client uses.
+    pub client: client::ClientPart,
 }
 
 /// The state in a slot's word.

@@ -170,6 +170,15 @@ pub enum ProcessError {
         log_tail: String,
     },
 
+    /// A client under the page did not do something in time.
+    #[error("the client did not get there within {} ms of real time: waited for {waiting_for}", limit.as_millis())]
+    ClientTimedOut {
+        /// What was waited for, with what was seen instead.
+        waiting_for: String,
+        /// The limit.
+        limit: Duration,
+    },
+
     /// The observer did not get its answer.
     #[error(transparent)]
     Admin(#[from] AdminError),

@@ -7,6 +7,8 @@
 
 mod admin;
 pub mod client;
+mod client_page;
+mod client_sockets;
 mod error;
 mod home;
 mod launch;
@@ -29,6 +31,8 @@ mod threads;
 
 pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDetail, SegmentsDetail};
 pub use client::Client;
+pub use client_page::{ClientPage, SleepKind, Sleeper};
+pub use client_sockets::{Direction, PauseRule, SocketAccess};
 pub use error::ProcessError;
 pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};

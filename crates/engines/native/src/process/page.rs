@@ -133,10 +133,15 @@ pub(crate) fn wake_from(slot: &Slot, reason: u32) -> bool {
         .compare_exchange(word, woken, Ordering::SeqCst, Ordering::SeqCst)
         .is_ok();
     if changed {
-        // SAFETY: waking reads no memory; the word is shared between processes, hence not the private form.
-        unsafe { libc::syscall(libc::SYS_futex, slot.word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        wake(&slot.word);
     }
     changed
+}
+
+/// Wakes everything that waits on `word`.
+pub(crate) fn wake(word: &AtomicU32) {
+    // SAFETY: waking reads no memory; the word is shared between processes, hence not the private form.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 /// Waits while `word` is `expected`, at most `limit` of real time. May return early.
