@@ -25,20 +25,24 @@ pub(crate) enum Availability {
 pub(crate) fn availability(kind: EngineKind) -> Availability {
     match kind {
         EngineKind::Model => Availability::Available("built in".to_owned()),
-        EngineKind::Master => match moonquake_native::unavailable() {
-            Some(why) => Availability::NotHere(why),
-            None => match moonquake_native::installed() {
-                Ok(with) => Availability::Available(with),
-                Err(EngineError::NotInstalled { what, cure }) => Availability::NotInstalled { what, cure },
-                Err(other) => Availability::NotInstalled {
-                    what: other.to_string(),
-                    cure: "mend what is said above, then look again with `moonquake doctor`".to_owned(),
-                },
-            },
+        EngineKind::Master => real(moonquake_native::installed),
+        EngineKind::Native | EngineKind::Hosted => real(moonquake_native::clients_installed),
+        EngineKind::Ffi | EngineKind::Rdma => Availability::NotBuilt,
+    }
+}
+
+/// Whether an engine of unmodified processes can be had here.
+fn real(installed: impl FnOnce() -> Result<String, EngineError>) -> Availability {
+    if let Some(why) = moonquake_native::unavailable() {
+        return Availability::NotHere(why);
+    }
+    match installed() {
+        Ok(with) => Availability::Available(with),
+        Err(EngineError::NotInstalled { what, cure }) => Availability::NotInstalled { what, cure },
+        Err(other) => Availability::NotInstalled {
+            what: other.to_string(),
+            cure: "mend what is said above, then look again with `moonquake doctor`".to_owned(),
         },
-        EngineKind::Native | EngineKind::Hosted | EngineKind::Ffi | EngineKind::Rdma => {
-            Availability::NotBuilt
-        }
     }
 }
 
@@ -47,7 +51,9 @@ pub(crate) fn engine(kind: EngineKind) -> Option<Box<dyn Engine>> {
     match kind {
         EngineKind::Model => Some(Box::new(moonquake_model::ModelEngine)),
         EngineKind::Master => Some(Box::new(moonquake_native::MasterEngine)),
-        EngineKind::Native | EngineKind::Hosted | EngineKind::Ffi | EngineKind::Rdma => None,
+        EngineKind::Native => Some(Box::new(moonquake_native::NativeEngine)),
+        EngineKind::Hosted => Some(Box::new(moonquake_native::HostedEngine)),
+        EngineKind::Ffi | EngineKind::Rdma => None,
     }
 }
 

@@ -8,7 +8,7 @@ mod ports;
 use moonquake_evidence::Evidence;
 use moonquake_master::MasterConfig;
 use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
-use ports::ModelPorts;
+pub use ports::ModelPorts;
 
 /// The engine `model`.
 #[derive(Clone, Copy, Debug, Default)]

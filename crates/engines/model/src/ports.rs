@@ -5,13 +5,14 @@ use crate::owner::Owners;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, Range, State, key_of_tenant};
 use moonquake_master::{Held, Master, MasterConfig};
-use moonquake_protocol::ErrorCode;
+use moonquake_protocol::{ErrorCode, Request, Response};
 use moonquake_scenario::EngineError;
 use moonquake_stage::{
     Clients, Delivery, Ending, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight, TransferSpec,
 };
 
-pub(crate) struct ModelPorts {
+/// The Rust master, its wire and plain memory.
+pub struct ModelPorts {
     config: MasterConfig,
     master: Option<Master>,
     clocks: Clocks,
@@ -25,7 +26,11 @@ pub(crate) struct ModelPorts {
 }
 
 impl ModelPorts {
-    pub(crate) fn new(config: MasterConfig) -> Result<ModelPorts, EngineError> {
+    /// A master with that configuration, and nobody else.
+    ///
+    /// # Errors
+    /// When the master refuses the configuration.
+    pub fn new(config: MasterConfig) -> Result<ModelPorts, EngineError> {
         let clocks = moonquake_stage::start_clocks();
         let master = new_master(&config, clocks, 0)?;
         Ok(ModelPorts {
@@ -38,6 +43,15 @@ impl ModelPorts {
             instance: 1,
             held: None,
         })
+    }
+
+    /// Answers a request that comes over no link.
+    ///
+    /// # Errors
+    /// When the master is down.
+    pub fn answer_aside(&mut self, request: &Request) -> PortResult<Response> {
+        let now = self.clocks;
+        Ok(self.master()?.handle(now, request, &[]))
     }
 
     /// Whether the owner lets a descriptor reach its range. While the master is down nothing is handed out either.

@@ -6,7 +6,10 @@
 )]
 
 pub mod agent;
+mod clients;
 mod engine;
 pub mod process;
 
-pub use engine::{MasterEngine, OPT_OUT, installed, opted_out, unavailable};
+pub use engine::{
+    HostedEngine, MasterEngine, NativeEngine, OPT_OUT, clients_installed, installed, opted_out, unavailable,
+};

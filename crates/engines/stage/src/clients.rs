@@ -52,6 +52,8 @@ pub struct Begun<'a> {
     pub keys: Vec<String>,
     /// The caller's buffer that it reads from or writes to, if it names one.
     pub buffer: Option<String>,
+    /// How many bytes that buffer is known to have.
+    pub capacity: Option<u64>,
     /// What the value of a staged write is: a pattern, and where in the value each part of it lies.
     pub value: Option<(String, Vec<BufferPlace>)>,
 }

@@ -34,5 +34,6 @@ pub use ports::{
     TransferSpec,
 };
 pub use runner::run;
+pub use seen::key_of;
 pub use setup::{MONOTONIC_START, REALTIME_START, SEGMENT_STRIDE, start_clocks};
 pub use support::unsupported;

@@ -8,8 +8,8 @@ use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
-    BufferPlace, Call, Happened, Move, MoveFailure, Operation, Outcome, PutSession, RpcFailure, Want,
-    memory_of,
+    BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, PutSession, RpcFailure,
+    Want, memory_of,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
@@ -261,6 +261,10 @@ impl<P: Ports> Stage<'_, P> {
             buffer: match &running.buffer {
                 BufferKey::Named(name) => Some(name.clone()),
                 BufferKey::Staging(_) | BufferKey::Own(_) => None,
+            },
+            capacity: match self.buffers.near(Some(&running.buffer)) {
+                NearMemory::Caller { bytes } => bytes,
+                NearMemory::Staging => None,
             },
             value: running.fill.clone(),
         };

@@ -7,7 +7,7 @@ use moonquake_evidence::{Kind, Leg, Observer, Op, Range, key_of_tenant};
 use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
 
 /// The key a request names; those of a batch joined by commas.
-pub(crate) fn key_of(request: &Request) -> Option<String> {
+pub fn key_of(request: &Request) -> Option<String> {
     match request {
         Request::ExistKey { key, .. }
         | Request::GetReplicaList { key, .. }

@@ -281,6 +281,8 @@ pub enum Command {
     /// What has become of a task.
     QueryTask { task_id: (u64, u64) },
 
+    /// Looks at both clocks of the process. Two numbers: wall and monotonic, in nanoseconds.
+    Clocks,
     /// Ends the process without closing the client. There is no answer.
     Exit,
 }

@@ -120,6 +120,20 @@ impl Links {
         Ok(())
     }
 
+    /// A request that belongs to no actor's evidence.
+    pub(crate) fn aside(
+        &mut self,
+        master: SocketAddr,
+        request: &Request,
+    ) -> PortResult<Result<Response, ClientFailure>> {
+        self.ask(master)?;
+        let link = self.links.get_mut(OBSERVER);
+        let link = link.ok_or_else(|| PortError("the observer has no link".to_owned()))?;
+        let answer = link.call(request).map_err(PortError::new)?;
+        link.frames();
+        Ok(answer.map_err(|failure| client_failure(failure.code())))
+    }
+
     pub(crate) fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
         let (link, id) = self.link(message)?;
         let _answer = link.forward(id).map_err(PortError::new)?;

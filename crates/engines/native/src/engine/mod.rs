@@ -4,6 +4,9 @@ mod links;
 mod observe;
 mod owners;
 mod ports;
+mod real_clients;
+
+pub use real_clients::{HostedEngine, NativeEngine, clients_installed};
 
 use crate::process::{MasterProcess, ProcessError, Release, StartOptions};
 use moonquake_clock::Span;
@@ -12,7 +15,7 @@ use moonquake_faults::Profile;
 use moonquake_master::MasterConfig;
 use moonquake_net::Net;
 use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions, Step};
-use ports::RealPorts;
+pub(crate) use ports::RealPorts;
 use std::collections::BTreeMap;
 
 /// The variable that leaves the real engines out, with any value but `0`.

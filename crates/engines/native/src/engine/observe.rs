@@ -20,7 +20,10 @@ pub(crate) fn observe(process: &MasterProcess, owners: &Owners) -> PortResult<St
             continue;
         };
         let range = |replica: &crate::process::KeyDescriptor| {
-            let (segment, offset) = owners.place(&replica.transport_endpoint, replica.buffer_address)?;
+            // The segment of a client that is a process of its own is known to whoever started that.
+            let (segment, offset) = owners
+                .place(&replica.transport_endpoint, replica.buffer_address)
+                .unwrap_or_else(|| (replica.transport_endpoint.clone(), replica.buffer_address));
             Some(Range {
                 segment,
                 offset,

@@ -4,10 +4,11 @@ use super::links::Links;
 use super::observe::observe;
 use super::owners::Owners;
 use crate::process::MasterProcess;
+use moonquake_client::RpcFailure;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_net::Net;
-use moonquake_protocol::{ErrorCode, Response};
+use moonquake_protocol::{ErrorCode, Request, Response};
 use moonquake_stage::{
     Clients, Delivery, Ending, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight, TransferSpec,
 };
@@ -30,6 +31,11 @@ impl RealPorts {
             owners: Owners::new(net),
             frozen: false,
         }
+    }
+
+    /// Answers a request that belongs to no actor's evidence.
+    pub(crate) fn answer_aside(&mut self, request: &Request) -> PortResult<Result<Response, RpcFailure>> {
+        self.links.aside(self.process.rpc_addr(), request)
     }
 
     /// The thread that ends a graceful unmount starts after the answer. Time must not move before it waits.

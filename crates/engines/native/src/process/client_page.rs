@@ -87,7 +87,7 @@ impl ClientPage {
     /// If it cannot be started.
     pub fn spawn(&self, mut command: Command, library: &Path) -> Result<Child, ProcessError> {
         command.envs(self.environment(library));
-        spawn::spawn(command, Some(self.descriptor()))
+        spawn::spawn(command, &[self.descriptor()])
     }
 
     fn page(&self) -> &Page {

@@ -1,0 +1,107 @@
+//! The ports of the stage, filled with unmodified C++ clients: each a process of its own, under a page of its own.
+//!
+//! The Rust machine of the client predicts; here the real client must do the same: send that request next ([`calls`]), move
+//! those bytes ([`transfers`]), report a result ([`verbs`]). What goes on is what it really sent and moved. If it does something
+//! else, the run ends and says what was expected and what came instead: that is a difference between the client and its model.
+//!
+//! Behind it stands any master ([`MasterSide`]): the unmodified one (engine `native`) or the Rust one (engine `hosted`). A step that is
+//! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC.
+
+mod buffers;
+mod calls;
+mod life;
+mod master;
+mod names;
+mod ports;
+mod support;
+mod transfers;
+mod verbs;
+
+pub(crate) use master::MasterSide;
+pub(crate) use support::unsupported;
+
+use crate::agent::{Agent, Ticket};
+use crate::process::{Client, ClientPage};
+use buffers::Buffers;
+use moonquake_net::Net;
+use moonquake_net::foreign::{ForeignLink, ForeignMessage, Taken};
+use moonquake_scenario::{Plan, Verb};
+use moonquake_stage::{PortError, PortResult};
+use names::Names;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+use transfers::Transfers;
+
+/// How long a real client may take in real time for what is expected of it next. Virtual time has no part in it.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// One real client.
+struct RealClient {
+    agent: Agent,
+    page: ClientPage,
+    link: ForeignLink,
+    /// Requests that were looked at before the stage asked for them.
+    early: VecDeque<Taken>,
+    /// Its `setup`, while that is under way.
+    setup: Option<Ticket>,
+    /// The sleeping place of the thread that asks for tasks; it is never let through.
+    poll_slot: Option<usize>,
+    /// Whether its heartbeat has begun.
+    pinged: bool,
+    /// It closes: whatever it still sends by itself is answered.
+    closing: bool,
+}
+
+/// An operation of a step.
+struct Operation {
+    actor: String,
+    verb: Verb,
+    /// Its call; none if it is spoken by the harness.
+    ticket: Option<Ticket>,
+    /// Where a staged value lies, and those of a batch.
+    values: Vec<crate::agent::Range>,
+    /// Its result is told; its values are looked at until the client begins something else.
+    over: bool,
+}
+
+/// All real clients of a run, and the master that they speak to.
+pub(crate) struct RealClients<M> {
+    master: M,
+    net: Net,
+    client: Client,
+    library: PathBuf,
+    plan: Plan,
+    clients: BTreeMap<String, RealClient>,
+    names: Names,
+    operations: BTreeMap<u64, Operation>,
+    /// Where the request of a message came from; none for one that is spoken by the harness.
+    messages: BTreeMap<u64, (String, ForeignMessage)>,
+    transfers: Transfers,
+    buffers: Buffers,
+}
+
+impl<M: MasterSide> RealClients<M> {
+    /// No client yet; each is started by the stage.
+    pub(crate) fn new(master: M, net: Net, client: Client, library: PathBuf, plan: &Plan) -> RealClients<M> {
+        RealClients {
+            master,
+            client,
+            library,
+            plan: plan.clone(),
+            clients: BTreeMap::new(),
+            names: Names::default(),
+            operations: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            transfers: Transfers::new(net.clone()),
+            buffers: Buffers::default(),
+            net,
+        }
+    }
+
+    fn client(&mut self, actor: &str) -> PortResult<&mut RealClient> {
+        self.clients
+            .get_mut(actor)
+            .ok_or_else(|| PortError(format!("{actor} has no process")))
+    }
+}

@@ -1,0 +1,192 @@
+//! The ports of the stage: what concerns clients goes to them, what concerns the master to the master.
+
+use super::{MasterSide, RealClients, buffers};
+use moonquake_client::Outcome;
+use moonquake_clock::{Clocks, Thread};
+use moonquake_evidence::{Baseline, State};
+use moonquake_protocol::ErrorCode;
+use moonquake_stage::{
+    Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult, Ports, Seen,
+    Sending, Sight, Told, TransferSpec,
+};
+
+impl<M: MasterSide> Clients for RealClients<M> {
+    fn has_clients(&self) -> bool {
+        true
+    }
+
+    fn start_client(&mut self, start: &ClientStart) -> PortResult<Option<Identity>> {
+        self.start(start).map(Some)
+    }
+
+    fn client_ready(&mut self, actor: &str) -> PortResult<()> {
+        self.ready(actor)
+    }
+
+    fn freeze_client(&mut self, actor: &str, frozen: bool) -> PortResult<()> {
+        self.stop(actor, frozen)
+    }
+
+    fn set_client_clocks(&mut self, actor: &str, now: Clocks) -> PortResult<()> {
+        self.set_clocks(actor, now)
+    }
+
+    fn read_client_clocks(&mut self, actor: &str) -> PortResult<Option<Clocks>> {
+        self.read_clocks(actor)
+    }
+
+    fn begin_operation(&mut self, begun: &Begun<'_>) -> PortResult<()> {
+        self.begin(begun)
+    }
+
+    fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
+        self.end(id, predicted)
+    }
+
+    fn fill_buffer(&mut self, actor: &str, name: &str, at: u64, bytes: &[u8]) -> PortResult<()> {
+        let Some(client) = self.clients.get(actor) else {
+            return Ok(());
+        };
+        let arena = client.agent.arena().clone();
+        let range = self.buffers.named(actor, &arena, name)?;
+        arena.write(range.offset + at, bytes).map_err(PortError::new)
+    }
+
+    fn read_buffer(&mut self, name: &str, from: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        self.buffers.read(name, from, len)
+    }
+
+    fn read_value(&mut self, id: u64, from: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        let Some(operation) = self.operations.get(&id) else {
+            return Ok(None);
+        };
+        let (Some(range), Some(client)) = (operation.values.first(), self.clients.get(&operation.actor))
+        else {
+            return Ok(None);
+        };
+        buffers::read(client.agent.arena(), range.offset + from, len).map(Some)
+    }
+}
+
+impl<M: MasterSide> Ports for RealClients<M> {
+    fn baseline(&self, baseline: &mut Baseline) {
+        self.master.baseline(baseline);
+        self.versions(baseline);
+    }
+
+    fn sight(&self) -> Sight {
+        Sight {
+            witness: "relay and memory of both processes".to_owned(),
+            sees: ["transport write", "transport read"].map(str::to_owned).to_vec(),
+            blind: ["client write", "client read"].map(str::to_owned).to_vec(),
+        }
+    }
+
+    fn set_master_clocks(&mut self, now: Clocks) -> PortResult<()> {
+        self.master.set_master_clocks(now)
+    }
+
+    fn read_master_clocks(&mut self) -> PortResult<Clocks> {
+        self.master.read_master_clocks()
+    }
+
+    fn tick(&mut self, thread: Thread) -> PortResult<()> {
+        self.master.tick(thread)
+    }
+
+    fn observe(&mut self) -> PortResult<State> {
+        let state = self.master.observe()?;
+        Ok(self.names.told(state))
+    }
+
+    fn kill_master(&mut self) -> PortResult<String> {
+        self.master.kill_master()
+    }
+
+    fn freeze_master(&mut self, frozen: bool) -> PortResult<String> {
+        self.master.freeze_master(frozen)
+    }
+
+    fn start_master(&mut self) -> PortResult<String> {
+        self.master.start_master()
+    }
+
+    fn send(&mut self, sending: &Sending<'_>) -> PortResult<Vec<Seen>> {
+        self.send_real(sending)
+    }
+
+    fn handle(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.master.handle(message)
+    }
+
+    fn repeat(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.master.repeat(message)
+    }
+
+    fn deliver(&mut self, message: u64) -> PortResult<Delivery> {
+        self.deliver_real(message)
+    }
+
+    fn answer_with(&mut self, message: u64, code: ErrorCode) -> PortResult<Vec<Seen>> {
+        self.master.answer_with(message, code)
+    }
+
+    fn lose(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.lose_real(message)
+    }
+
+    fn cut(&mut self, message: u64) -> PortResult<Vec<Seen>> {
+        self.cut_real(message)
+    }
+
+    fn abandon(&mut self, message: u64) -> PortResult<()> {
+        // The client closes that connection by itself, or forgets the call.
+        self.master.abandon(message)
+    }
+
+    fn open_link(&mut self, actor: &str) -> PortResult<()> {
+        self.master.open_link(actor)
+    }
+
+    fn close_link(&mut self, actor: &str) -> PortResult<usize> {
+        self.kill(actor)
+    }
+
+    fn start_owner(&mut self, node: &str, _base: u64, _size: u64) -> PortResult<String> {
+        Err(PortError(format!("{node} has memory of its own")))
+    }
+
+    fn kill_owner(&mut self, node: &str) -> PortResult<()> {
+        self.transfers.owner_gone(node)
+    }
+
+    fn freeze_owner(&mut self, _node: &str, _frozen: bool) -> PortResult<()> {
+        // It is one process with its client, which was stopped.
+        Ok(())
+    }
+
+    fn open_transfer(&mut self, spec: &TransferSpec) -> PortResult<bool> {
+        self.open_real(spec)
+    }
+
+    fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool> {
+        // What moves are the bytes of the real client, not those that were predicted.
+        Ok(self.part(transfer, bytes.len() as u64)?.is_some())
+    }
+
+    fn read_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        self.part(transfer, len)
+    }
+
+    fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        self.transfers.close(transfer, ending)
+    }
+
+    fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {
+        Ok(self.transfers.drain())
+    }
+
+    fn peek(&mut self, node: &str, offset: u64, len: u64) -> PortResult<Vec<u8>> {
+        self.peek_real(node, offset, len)
+    }
+}

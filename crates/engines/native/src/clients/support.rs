@@ -1,0 +1,58 @@
+//! What real clients have no words for. Static: it looks at the plan alone.
+
+use moonquake_protocol::Rpc;
+use moonquake_scenario::{ArgValue, Do, Plan, Step, Timeouts, Verb, World};
+
+/// Why real clients cannot play a plan, if so.
+pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
+    let actions = plan.steps.iter().filter_map(Step::operation);
+    let world = unsupported_world(plan);
+    world.or_else(|| actions.clone().find_map(|action| unsupported_action(action)))
+}
+
+fn unsupported_world(plan: &Plan) -> Option<String> {
+    let (world, fixed) = (&plan.world, Timeouts::default());
+    if world.slice_bytes != World::SLICE_BYTES {
+        return Some(
+            "the real client cuts writes into slices of 16 MiB less 16 B, and nothing sets that".to_owned(),
+        );
+    }
+    let lengths = [
+        ("rpc", world.timeouts.rpc, fixed.rpc),
+        ("transfer", world.timeouts.transfer, fixed.transfer),
+        ("progress", world.timeouts.progress, fixed.progress),
+    ];
+    let (name, _, fixed) = lengths.into_iter().find(|(_, asked, fixed)| asked != fixed)?;
+    Some(format!(
+        "the real client has {fixed} for {name}, and nothing sets that"
+    ))
+}
+
+fn unsupported_action(action: &Do) -> Option<String> {
+    match action.verb {
+        Verb::RunTasks | Verb::PollTasks | Verb::RunTask => {
+            return Some(
+                "the real client polls for tasks and executes them by itself, and no step can wait for it"
+                    .to_owned(),
+            );
+        }
+        Verb::PutWrite => return Some("put sessions of the real client are not told to it yet".to_owned()),
+        Verb::Get | Verb::BatchGet if action.into.is_none() && !action.ranges.is_empty() => {
+            return Some("the real client reads ranges into a caller's buffer only; give `into`".to_owned());
+        }
+        // What the master is told of a node's segments is the client's own business.
+        Verb::Rpc(
+            Rpc::UnmountSegment | Rpc::GracefulUnmountSegment | Rpc::MountSegment | Rpc::ReMountSegment,
+        ) => {}
+        Verb::Rpc(_) => return None,
+        _ => {}
+    }
+    let tenant = action.args.get("tenant_id");
+    if matches!(tenant, Some(ArgValue::Text(_))) && !matches!(action.verb, Verb::Rpc(_)) {
+        return Some("the real client has one tenant for all its calls".to_owned());
+    }
+    if action.args.contains_key("host_id") && !matches!(action.verb, Verb::Rpc(_)) {
+        return Some("the real client tells its own host".to_owned());
+    }
+    None
+}

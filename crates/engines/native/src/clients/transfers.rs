@@ -1,0 +1,271 @@
+//! Payload between real clients and real owners: through one relay for each pair, part by part.
+
+use super::names::Mounted;
+use super::{MasterSide, RealClients};
+use moonquake_net::Net;
+use moonquake_net::foreign::{Relay, RelayTransfer, Side};
+use moonquake_protocol::datapath::{DataHeader, DataOperation};
+use moonquake_stage::{Ending, OwnerEvent, OwnerSeen, PortError, PortResult, TransferSpec};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
+
+/// A client and the home of a segment.
+type Pair = (String, String);
+
+/// A transfer under way.
+#[derive(Debug)]
+struct Open {
+    pair: Pair,
+    /// Its number at the relay; none if it stays within one process.
+    relay: Option<RelayTransfer>,
+    address: u64,
+    moved: u64,
+}
+
+/// All relays and what passes through them.
+pub(super) struct Transfers {
+    net: Net,
+    relays: BTreeMap<Pair, Relay>,
+    /// Owners that are gone; nobody gets a relay to them any more.
+    gone: Vec<String>,
+    open: BTreeMap<u64, Open>,
+    log: Vec<OwnerSeen>,
+}
+
+impl Transfers {
+    pub(super) fn new(net: Net) -> Transfers {
+        Transfers {
+            net,
+            relays: BTreeMap::new(),
+            gone: Vec::new(),
+            open: BTreeMap::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Where a client finds an owner.
+    pub(super) fn relay(&mut self, actor: &str, owner: &Mounted) -> PortResult<Option<SocketAddr>> {
+        let pair = (actor.to_owned(), owner.home.clone());
+        if let Some(relay) = self.relays.get(&pair) {
+            return Ok(Some(relay.endpoint()));
+        }
+        if self.gone.contains(&owner.home) {
+            return Ok(None);
+        }
+        let endpoint = &owner.segment.te_endpoint;
+        let address: SocketAddr = endpoint.parse().map_err(|_| {
+            PortError(format!(
+                "{} is reached at {endpoint:?}, which is no address",
+                owner.home
+            ))
+        })?;
+        let relay = Relay::listen(&self.net, address).map_err(PortError::new)?;
+        let endpoint = relay.endpoint();
+        self.relays.insert(pair, relay);
+        Ok(Some(endpoint))
+    }
+
+    /// The process of a client is gone: owners see its connections closing.
+    pub(super) fn client_gone(&mut self, actor: &str) -> PortResult<()> {
+        let mine = self.relays.iter_mut().filter(|((client, _), _)| client == actor);
+        for (_, relay) in mine {
+            relay.close_all_of_client().map_err(PortError::new)?;
+        }
+        Ok(())
+    }
+
+    /// The process of an owner is gone: clients see it.
+    pub(super) fn owner_gone(&mut self, home: &str) -> PortResult<()> {
+        self.gone.push(home.to_owned());
+        let its = self.relays.iter_mut().filter(|((_, owner), _)| owner == home);
+        for (_, relay) in its {
+            relay.kill_owner_side().map_err(PortError::new)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, transfer: u64, event: OwnerEvent) {
+        self.log.push(OwnerSeen { transfer, event });
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<OwnerSeen> {
+        std::mem::take(&mut self.log)
+    }
+
+    fn at(&mut self, transfer: u64) -> Option<(&mut Relay, RelayTransfer)> {
+        let open = self.open.get(&transfer)?;
+        let relay = self.relays.get_mut(&open.pair)?;
+        Some((relay, open.relay?))
+    }
+
+    /// Moves `len` bytes on; none if a side is gone.
+    pub(super) fn carry(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        let Some((relay, id)) = self.at(transfer) else {
+            return Ok(None);
+        };
+        let Some(bytes) = relay.carry(id, len).map_err(PortError::new)? else {
+            return Ok(None);
+        };
+        // They count as moved once the receiver has them.
+        relay.settled(id).map_err(PortError::new)?;
+        self.moved(transfer, len);
+        Ok(Some(bytes))
+    }
+
+    fn moved(&mut self, transfer: u64, len: u64) {
+        if let Some(open) = self.open.get_mut(&transfer) {
+            let from = open.moved;
+            open.moved += len;
+            let to = open.moved;
+            self.say(transfer, OwnerEvent::Moved { from, to });
+        }
+    }
+
+    /// Ends a transfer. False if it is complete and was not acknowledged.
+    pub(super) fn close(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        let Some(open) = self.open.get(&transfer) else {
+            return Ok(ending.is_complete());
+        };
+        let mut ending = ending;
+        if let (Some(id), Some(relay)) = (open.relay, self.relays.get_mut(&open.pair)) {
+            if ending.is_complete() && !relay.finish(id).map_err(PortError::new)? {
+                ending = Ending::NotAcknowledged;
+            }
+            end(relay, id, ending).map_err(PortError::new)?;
+        }
+        self.open.remove(&transfer);
+        let how = ending.words().to_owned();
+        self.say(transfer, OwnerEvent::Closed { how });
+        Ok(ending.is_complete())
+    }
+}
+
+/// Closes whatever an end of that kind closes.
+fn end(relay: &mut Relay, id: RelayTransfer, ending: Ending) -> Result<(), moonquake_net::NetError> {
+    match ending {
+        Ending::Complete | Ending::NoConnection => Ok(()),
+        // The client's own transport does it; nothing else would show that it has.
+        Ending::NoProgress => {
+            relay.client_closed(id)?;
+            relay.close(id, Side::Both)
+        }
+        _ => relay.close(id, Side::Both),
+    }
+}
+
+impl<M: MasterSide> RealClients<M> {
+    /// The transfer that was predicted, as the client begins it.
+    pub(super) fn open_real(&mut self, spec: &TransferSpec) -> PortResult<bool> {
+        let base = self
+            .names
+            .home(&spec.owner)
+            .map_or(0, |mounted| mounted.segment.base);
+        let opened = OwnerEvent::Opened {
+            write: spec.write,
+            offset: spec.address.saturating_sub(base),
+            size: spec.size,
+        };
+        let mut open = Open {
+            pair: (spec.actor.clone(), spec.owner.clone()),
+            relay: None,
+            address: spec.address,
+            moved: 0,
+        };
+        if !spec.local {
+            let Some((id, accepted)) = self.open_at_relay(spec)? else {
+                return Ok(false);
+            };
+            open.relay = Some(id);
+            if !accepted {
+                return Ok(false);
+            }
+        }
+        self.transfers.open.insert(spec.id, open);
+        self.transfers.say(spec.id, opened);
+        Ok(true)
+    }
+
+    fn open_at_relay(&mut self, spec: &TransferSpec) -> PortResult<Option<(RelayTransfer, bool)>> {
+        let pair = (spec.actor.clone(), spec.owner.clone());
+        if self.transfers.gone.contains(&spec.owner) {
+            return Ok(None);
+        }
+        let Some(relay) = self.transfers.relays.get_mut(&pair) else {
+            return Err(PortError(format!(
+                "{} was never told of {}",
+                spec.actor, spec.owner
+            )));
+        };
+        let operation = if spec.write {
+            DataOperation::Write
+        } else {
+            DataOperation::Read
+        };
+        let wanted = |header: &DataHeader| {
+            (header.operation, header.address, header.size_bytes) == (operation, spec.address, spec.size)
+        };
+        let agent = self.clients.get(&spec.actor).map(|client| &client.agent);
+        let mut gone = || {
+            let status = agent?.exit_status().ok()??;
+            Some(format!("its process has ended ({status})"))
+        };
+        let word = if spec.write { "write" } else { "read" };
+        let what = format!("a {word} of {} bytes at {}", spec.size, spec.owner);
+        let id = relay.take(&what, wanted, &mut gone).map_err(|error| {
+            let words = agent.map(|agent| agent.stderr_tail()).unwrap_or_default();
+            PortError(format!(
+                "the unmodified client {} parts from its model, which wants {what} next: {error}\n{words}",
+                spec.actor
+            ))
+        })?;
+        let accepted = relay.open(id).map_err(PortError::new)?;
+        Ok(Some((id, accepted)))
+    }
+
+    /// A part of a transfer within one process: the client has moved it by itself.
+    fn local_part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        let Some(open) = self
+            .transfers
+            .open
+            .get(&transfer)
+            .filter(|open| open.relay.is_none())
+        else {
+            return Ok(None);
+        };
+        let (home, at) = (open.pair.1.clone(), open.address + open.moved);
+        let base = self.names.home(&home).map_or(0, |mounted| mounted.segment.base);
+        let bytes = self.peek_real(&home, at.saturating_sub(base), len)?;
+        self.transfers.moved(transfer, len);
+        Ok(Some(bytes))
+    }
+
+    /// Moves the next part of a transfer, in the direction that it has.
+    pub(super) fn part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+        match self.transfers.open.get(&transfer) {
+            Some(open) if open.relay.is_none() => self.local_part(transfer, len),
+            Some(_) => self.transfers.carry(transfer, len),
+            None => Ok(None),
+        }
+    }
+
+    /// Bytes of a segment, out of the memory of its process.
+    pub(super) fn peek_real(&self, home: &str, offset: u64, len: u64) -> PortResult<Vec<u8>> {
+        let mounted = self
+            .names
+            .home(home)
+            .ok_or_else(|| PortError(format!("{home} has no memory")))?;
+        let pid = self
+            .clients
+            .get(&mounted.actor)
+            .map(|client| client.agent.pid())
+            .ok_or_else(|| PortError(format!("{home} has no process")))?;
+        let memory = File::open(format!("/proc/{pid}/mem")).map_err(PortError::new)?;
+        let mut bytes = vec![0; usize::try_from(len).map_err(PortError::new)?];
+        memory
+            .read_exact_at(&mut bytes, mounted.segment.base + offset)
+            .map_err(PortError::new)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,527 @@
+//! From the words of a step to a call of the real client's API, and from what that returns to a result.
+
+use super::{MasterSide, Operation, RealClients};
+use crate::agent::{self, Command, Range, RangedRead, Replication, SoftPin, code_of};
+use moonquake_client::Outcome;
+use moonquake_protocol::ErrorCode;
+use moonquake_scenario::{ArgValue, Do, Verb};
+use moonquake_stage::{Begun, PortError, PortResult, Told};
+use moonquake_witness::fill;
+
+/// What the caller of a staged read hears when nothing came.
+const NO_REASON: &str =
+    "the call returned nothing and tells no reason; the code is that of the answer which it had";
+
+/// A call, and where the values lie that it takes or brings.
+struct Call {
+    command: Command,
+    values: Vec<Range>,
+}
+
+impl From<Command> for Call {
+    fn from(command: Command) -> Call {
+        Call {
+            command,
+            values: Vec::new(),
+        }
+    }
+}
+
+impl<M: MasterSide> RealClients<M> {
+    /// A client begins an operation. One RPC under its own name is spoken by the harness.
+    pub(super) fn begin(&mut self, begun: &Begun<'_>) -> PortResult<()> {
+        let mut operation = Operation {
+            actor: begun.actor.to_owned(),
+            verb: begun.action.verb,
+            ticket: None,
+            values: Vec::new(),
+            over: false,
+        };
+        self.free_values(begun.actor)?;
+        if !matches!(begun.action.verb, Verb::Rpc(_)) {
+            if let Some(name) = &begun.buffer {
+                self.register(begun.actor, name)?;
+            }
+            let call = self.call(begun)?;
+            operation.values = call.values;
+            let client = self.client(begun.actor)?;
+            if begun.action.verb == Verb::Close {
+                // It ends when its threads do, and they sleep.
+                client.closing = true;
+                client.page.open_gates();
+            }
+            operation.ticket = Some(client.agent.submit(&call.command).map_err(PortError::new)?);
+        }
+        self.operations.insert(begun.id, operation);
+        Ok(())
+    }
+
+    /// Places of staged values whose operations are over are free again.
+    fn free_values(&mut self, actor: &str) -> PortResult<()> {
+        let Some(client) = self.clients.get(actor) else {
+            return Ok(());
+        };
+        let arena = client.agent.arena();
+        let mine = self.operations.values_mut();
+        for operation in mine.filter(|operation| operation.over && operation.actor == actor) {
+            for range in operation.values.drain(..) {
+                self.buffers.give_back(actor, arena, range)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A caller's buffer is registered when it is used first.
+    fn register(&mut self, actor: &str, name: &str) -> PortResult<()> {
+        let client = self.client(actor)?;
+        let arena = client.agent.arena().clone();
+        self.buffers.named(actor, &arena, name)?;
+        let Some(buffer) = self.buffers.to_register(name) else {
+            return Ok(());
+        };
+        let reply = self
+            .client(actor)?
+            .agent
+            .call(&Command::RegisterBuffer { buffer })
+            .map_err(PortError::new)?;
+        match reply.outcome.number() {
+            Some(0) => Ok(()),
+            _ => Err(PortError(format!(
+                "{actor} could not register {name}: {:?}",
+                reply.outcome
+            ))),
+        }
+    }
+
+    fn call(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let action = begun.action;
+        let (key, keys) = (begun.key.clone(), begun.keys.clone());
+        let force = matches!(action.args.get("force"), Some(ArgValue::Bool(true)));
+        Ok(match action.verb {
+            Verb::Put | Verb::Upsert | Verb::BatchPut | Verb::BatchUpsert => self.write(begun)?,
+            Verb::Get | Verb::BatchGet => self.read(begun)?,
+            Verb::Exist => Command::IsExist { key }.into(),
+            Verb::BatchExist => Command::BatchIsExist { keys }.into(),
+            Verb::Size => Command::GetSize { key }.into(),
+            Verb::Remove => Command::Remove { key, force }.into(),
+            Verb::BatchRemove => Command::BatchRemove { keys, force }.into(),
+            Verb::RemoveAll => Command::RemoveAll { force }.into(),
+            Verb::RemoveByRegex => Command::RemoveByRegex {
+                pattern: text(action, "regex"),
+                force,
+            }
+            .into(),
+            Verb::GetStart => Command::BatchGetSessionStart { keys: vec![key] }.into(),
+            Verb::GetRead => self.read_session(begun)?,
+            Verb::Close => Command::Close.into(),
+            other => {
+                return Err(PortError(format!("{} is no call of the client", other.name())));
+            }
+        })
+    }
+
+    /// The place of a caller's buffer.
+    fn buffer(&mut self, actor: &str, name: &str) -> PortResult<Range> {
+        let arena = self.client(actor)?.agent.arena().clone();
+        self.buffers.named(actor, &arena, name)
+    }
+
+    fn write(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let action = begun.action;
+        let config = self.replication(action);
+        let size = action.size_bytes.unwrap_or(0);
+        let (key, keys) = (begun.key.clone(), begun.keys.clone());
+        let upserts = matches!(action.verb, Verb::Upsert | Verb::BatchUpsert);
+        let batch = matches!(action.verb, Verb::BatchPut | Verb::BatchUpsert);
+        if let Some(name) = &begun.buffer {
+            let at = self.buffer(begun.actor, name)?;
+            let buffer = Range {
+                offset: at.offset,
+                size,
+            };
+            let buffers = vec![buffer; keys.len()];
+            let command = match (batch, upserts) {
+                (false, false) => Command::PutFrom { key, buffer, config },
+                (false, true) => Command::UpsertFrom { key, buffer, config },
+                (true, false) => Command::BatchPutFrom {
+                    keys,
+                    buffers,
+                    config,
+                },
+                (true, true) => Command::BatchUpsertFrom {
+                    keys,
+                    buffers,
+                    config,
+                },
+            };
+            return Ok(command.into());
+        }
+        let values = self.staged(begun)?;
+        let value = values.first().copied().unwrap_or(Range { offset: 0, size: 0 });
+        let command = match (batch, upserts) {
+            (false, false) => Command::Put { key, value, config },
+            (false, true) => Command::Upsert { key, value, config },
+            (true, false) => Command::PutBatch {
+                keys,
+                values: values.clone(),
+                config,
+            },
+            (true, true) => Command::UpsertBatch {
+                keys,
+                values: values.clone(),
+                config,
+            },
+        };
+        Ok(Call { command, values })
+    }
+
+    /// The values of a staged write, each in a place of its own.
+    fn staged(&mut self, begun: &Begun<'_>) -> PortResult<Vec<Range>> {
+        let Some((pattern, places)) = &begun.value else {
+            return Ok(Vec::new());
+        };
+        let arena = self.client(begun.actor)?.agent.arena().clone();
+        let mut values = Vec::new();
+        for place in places {
+            let range = self.buffers.place(begun.actor, place.range.size)?;
+            let mut bytes = vec![0; usize::try_from(place.range.size).map_err(PortError::new)?];
+            fill(pattern, place.range.from, &mut bytes);
+            arena.write(range.offset, &bytes).map_err(PortError::new)?;
+            values.push(range);
+        }
+        Ok(values)
+    }
+
+    fn read(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let action = begun.action;
+        let batch = action.verb == Verb::BatchGet;
+        let Some(name) = begun.buffer.clone() else {
+            return self.read_staged(begun);
+        };
+        let at = self.buffer(begun.actor, &name)?;
+        if !action.ranges.is_empty() {
+            let keys = if batch {
+                begun.keys.clone()
+            } else {
+                vec![begun.key.clone()]
+            };
+            let mut end = 0;
+            let reads = keys
+                .into_iter()
+                .map(|key| ranged(key, action, &mut end))
+                .collect();
+            return Ok(Command::GetIntoRanges {
+                buffers: vec![at],
+                reads: vec![reads],
+            }
+            .into());
+        }
+        if !batch {
+            let size = begun.capacity.unwrap_or(at.size);
+            let buffer = Range {
+                offset: at.offset,
+                size,
+            };
+            return Ok(Command::GetInto {
+                key: begun.key.clone(),
+                buffer,
+            }
+            .into());
+        }
+        let mut offset = at.offset;
+        let mut buffers = Vec::new();
+        for key in &begun.keys {
+            let size = self.size_of(key, begun.step);
+            buffers.push(Range { offset, size });
+            offset += size;
+        }
+        let keys = begun.keys.clone();
+        let same_node = matches!(
+            action.args.get("prefer_alloc_in_same_node"),
+            Some(ArgValue::Bool(true))
+        );
+        Ok(if same_node {
+            Command::BatchGetIntoMultiBuffers {
+                keys,
+                buffers: buffers.into_iter().map(|one| vec![one]).collect(),
+                prefer_alloc_in_same_node: true,
+            }
+            .into()
+        } else {
+            Command::BatchGetInto { keys, buffers }.into()
+        })
+    }
+
+    fn read_staged(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let whole = 1 << 30;
+        if begun.action.verb == Verb::Get {
+            let into = self.buffers.place(begun.actor, whole)?;
+            return Ok(Call {
+                command: Command::Get {
+                    key: begun.key.clone(),
+                    into,
+                },
+                values: vec![into],
+            });
+        }
+        // The stage looks for them one behind the other.
+        let place = self.buffers.place(begun.actor, whole)?;
+        let mut offset = place.offset;
+        let mut into = Vec::new();
+        for key in &begun.keys {
+            let size = self.size_of(key, begun.step);
+            into.push(Range { offset, size });
+            offset += size;
+        }
+        Ok(Call {
+            command: Command::GetBatch {
+                keys: begun.keys.clone(),
+                into,
+            },
+            values: vec![place],
+        })
+    }
+
+    /// A read of a session: of the step that is named, or of the client's latest.
+    fn read_session(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let action = begun.action;
+        let opened = |index: usize| {
+            let other = self.plan.steps.get(index)?.operation()?;
+            let mine = other.verb == Verb::GetStart && other.who.as_deref() == Some(begun.actor);
+            mine.then(|| Do::repeated(other.key.as_deref().unwrap_or_default(), begun.repetition))
+        };
+        let key = match action.use_step {
+            Some(step) => opened(step),
+            None => (0..begun.step).rev().find_map(opened),
+        };
+        let key = key.ok_or_else(|| PortError(format!("{} has no session", begun.actor)))?;
+        let (at, values) = match &begun.buffer {
+            Some(name) => (self.buffer(begun.actor, name)?, Vec::new()),
+            None => {
+                let place = self.buffers.place(begun.actor, 1 << 30)?;
+                (place, vec![place])
+            }
+        };
+        let read = if action.ranges.is_empty() {
+            RangedRead {
+                dst_offsets: vec![0],
+                src_offsets: vec![0],
+                sizes: vec![self.size_of(&key, begun.step)],
+                key,
+            }
+        } else {
+            ranged(key, action, &mut 0)
+        };
+        let part = |(offset, size): (&u64, &u64)| Range {
+            offset: at.offset + offset,
+            size: *size,
+        };
+        let parts = read.dst_offsets.iter().zip(&read.sizes).map(part).collect();
+        Ok(Call {
+            command: Command::BatchGetIntoMultiBufferRanges {
+                keys: vec![read.key],
+                buffers: vec![parts],
+                src_offsets: vec![read.src_offsets],
+            },
+            values,
+        })
+    }
+
+    /// The bytes of the object that the latest write before a step gave that key.
+    fn size_of(&self, key: &str, step: usize) -> u64 {
+        let before = self.plan.steps.iter().take(step).rev();
+        let mut writes = before
+            .filter_map(moonquake_scenario::Step::operation)
+            .filter(|action| {
+                let named =
+                    action.key.as_deref() == Some(key) || action.keys.iter().any(|other| other == key);
+                named && action.size_bytes.is_some()
+            });
+        writes.next().and_then(|action| action.size_bytes).unwrap_or(0)
+    }
+
+    fn replication(&self, action: &Do) -> Replication {
+        let number = |name: &str| match action.args.get(name) {
+            Some(ArgValue::Int(number)) => Some(*number),
+            _ => None,
+        };
+        let flag = |name: &str| match action.args.get(name) {
+            Some(ArgValue::Bool(flag)) => Some(*flag),
+            _ => None,
+        };
+        let list = |name: &str| match action.args.get(name) {
+            Some(ArgValue::List(items)) => Some(items.clone()),
+            Some(ArgValue::Text(item)) => Some(vec![item.clone()]),
+            _ => None,
+        };
+        let word = |name: &str| Some(text(action, name)).filter(|word| !word.is_empty());
+        Replication {
+            replica_num: number("replica_num"),
+            nof_replica_num: number("nof_replica_num"),
+            dfs_replica_num: number("dfs_replica_num"),
+            soft_pin_action: match text(action, "soft_pin_action").as_str() {
+                "ENABLE" => Some(SoftPin::Enable),
+                "DISABLE" => Some(SoftPin::Disable),
+                _ => None,
+            },
+            soft_pin_ttl_ms: number("soft_pin_ttl_ms"),
+            with_hard_pin: flag("with_hard_pin"),
+            preferred_segments: list("preferred_segments")
+                .map(|names| names.iter().map(|name| self.names.real(name)).collect()),
+            preferred_segment: word("preferred_segment").map(|name| self.names.real(&name)),
+            prefer_alloc_in_same_node: flag("prefer_alloc_in_same_node"),
+            group_ids: list("group_ids"),
+            data_type: word("data_type"),
+        }
+    }
+
+    /// What the client says of an operation that is over, as its model says.
+    pub(super) fn end(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
+        let Some(operation) = self.operations.get_mut(&id) else {
+            return Ok(None);
+        };
+        operation.over = true;
+        let (Some(ticket), Some(client)) = (&operation.ticket, self.clients.get(&operation.actor)) else {
+            return Ok(None);
+        };
+        let reply = client.agent.wait(ticket, Self::limit()).map_err(|error| {
+            PortError(format!(
+                "the unmodified client {} parts from its model, for which {} is over now ({predicted}): {error}",
+                operation.actor,
+                operation.verb.name()
+            ))
+        })?;
+        told(operation.verb, &reply.outcome, predicted).map(Some)
+    }
+}
+
+fn text(action: &Do, name: &str) -> String {
+    match action.args.get(name) {
+        Some(ArgValue::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+/// The ranges of a step, of one object, behind what lies in the buffer already.
+fn ranged(key: String, action: &Do, end: &mut u64) -> RangedRead {
+    let mut read = RangedRead {
+        key,
+        dst_offsets: Vec::new(),
+        src_offsets: Vec::new(),
+        sizes: Vec::new(),
+    };
+    for range in &action.ranges {
+        read.dst_offsets.push(*end);
+        read.src_offsets.push(range.from);
+        read.sizes.push(range.size_bytes);
+        *end += range.size_bytes;
+    }
+    read
+}
+
+/// A number that stands for success, or a code.
+fn plain(number: i64) -> Outcome {
+    code_of(number).map_or_else(Outcome::Error, |_| Outcome::Ok)
+}
+
+fn truth(number: i64) -> Outcome {
+    code_of(number).map_or_else(Outcome::Error, |value| Outcome::Bool(value != 0))
+}
+
+fn told(verb: Verb, real: &agent::Outcome, predicted: &Outcome) -> PortResult<Told> {
+    use agent::Outcome as Real;
+    let sure = |outcome: Outcome| Told {
+        note: differs(&outcome, predicted),
+        outcome,
+    };
+    Ok(match (verb, real) {
+        (Verb::Exist, Real::Number(number)) => sure(truth(*number)),
+        (Verb::RemoveAll | Verb::RemoveByRegex, Real::Number(number)) => sure(match code_of(*number) {
+            Ok(count) => Outcome::Count(i64::try_from(count).unwrap_or(i64::MAX)),
+            Err(code) => Outcome::Error(code),
+        }),
+        (Verb::BatchExist, Real::Numbers(all)) => {
+            sure(Outcome::Batch(all.iter().map(|one| truth(*one)).collect()))
+        }
+        (Verb::GetStart | Verb::GetRead, Real::Numbers(all)) => sure(
+            all.first()
+                .map_or(Outcome::Error(ErrorCode::InternalError), |one| plain(*one)),
+        ),
+        // A staged batch has one number for all of its keys.
+        (Verb::BatchPut | Verb::BatchUpsert, Real::Number(number)) => one_for_all(*number, predicted),
+        (_, Real::Number(number)) => sure(plain(*number)),
+        (_, Real::Numbers(all)) => sure(Outcome::Batch(all.iter().map(|one| plain(*one)).collect())),
+        (_, Real::Nested(all)) => {
+            let each = all.iter().flatten().flatten();
+            sure(Outcome::Batch(each.map(|one| plain(*one)).collect()))
+        }
+        (_, Real::Length(length)) => of_length(*length, predicted),
+        (_, Real::Lengths(lengths)) => of_lengths(lengths, predicted),
+        (verb, other) => {
+            return Err(PortError(format!("{} answered {other:?}", verb.name())));
+        }
+    })
+}
+
+/// What is said where the client and its model have different results.
+fn differs(real: &Outcome, predicted: &Outcome) -> Option<String> {
+    (real != predicted).then(|| match predicted {
+        Outcome::Batch(all) => {
+            let all: Vec<String> = all.iter().map(Outcome::to_string).collect();
+            format!("the model of the client has {}", all.join(", "))
+        }
+        one => format!("the model of the client has {one}"),
+    })
+}
+
+fn one_for_all(number: i64, predicted: &Outcome) -> Told {
+    match (plain(number), predicted) {
+        (Outcome::Ok, Outcome::Batch(all)) => {
+            let outcome = Outcome::Batch(vec![Outcome::Ok; all.len()]);
+            Told {
+                note: differs(&outcome, predicted),
+                outcome,
+            }
+        }
+        (one, _) => Told {
+            outcome: predicted.clone(),
+            note: Some(format!(
+                "the call returned {one} for all its keys; those of each are of the model"
+            )),
+        },
+    }
+}
+
+fn of_length(length: u64, predicted: &Outcome) -> Told {
+    match (length, predicted) {
+        (0, Outcome::Error(_)) => Told {
+            outcome: predicted.clone(),
+            note: Some(NO_REASON.to_owned()),
+        },
+        (0, _) => Told {
+            outcome: Outcome::Error(ErrorCode::InternalError),
+            note: Some(format!(
+                "the call returned nothing and tells no reason; the model of the client has {predicted}"
+            )),
+        },
+        _ => Told {
+            note: differs(&Outcome::Ok, predicted),
+            outcome: Outcome::Ok,
+        },
+    }
+}
+
+fn of_lengths(lengths: &[u64], predicted: &Outcome) -> Told {
+    let Outcome::Batch(all) = predicted else {
+        return of_length(lengths.iter().sum(), predicted);
+    };
+    let each: Vec<Told> = lengths
+        .iter()
+        .zip(all)
+        .map(|(length, predicted)| of_length(*length, predicted))
+        .collect();
+    Told {
+        note: each.iter().find_map(|told| told.note.clone()),
+        outcome: Outcome::Batch(each.into_iter().map(|told| told.outcome).collect()),
+    }
+}

@@ -1,0 +1,120 @@
+//! The engines `native` and `hosted`: unmodified C++ clients, before the unmodified master and before the Rust one.
+
+use super::{RealPorts, flags, installed, unavailable, unlistable};
+use crate::clients::{MasterSide, RealClients};
+use crate::process::{Client, MasterProcess, Release, StartOptions};
+use moonquake_evidence::Evidence;
+use moonquake_faults::Profile;
+use moonquake_model::{ModelPorts, master_config};
+use moonquake_net::Net;
+use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
+
+/// The engine `native`.
+#[derive(Clone, Debug, Default)]
+pub struct NativeEngine;
+
+/// The engine `hosted`.
+#[derive(Clone, Debug, Default)]
+pub struct HostedEngine;
+
+/// What is installed for the engines with real clients, in words.
+///
+/// # Errors
+/// What is missing, with its cure.
+pub fn clients_installed() -> Result<String, EngineError> {
+    let client = client()?;
+    Ok(format!(
+        "{}; {} on CPython {}",
+        installed()?,
+        client.store().display(),
+        client.python()
+    ))
+}
+
+fn client() -> Result<Client, EngineError> {
+    Release::locate()
+        .and_then(|release| release.client())
+        .map_err(EngineError::from)
+}
+
+fn only_upstream(options: &RunOptions) -> Result<(), EngineError> {
+    if options.profile == Profile::Upstream {
+        return Ok(());
+    }
+    let why = "a real client has one profile, upstream".to_owned();
+    Err(EngineError::Unsupported(why))
+}
+
+/// Plays a plan with real clients before a master.
+fn play<M: MasterSide>(
+    kind: EngineKind,
+    plan: &Plan,
+    options: &RunOptions,
+    master: impl FnOnce(&Net) -> Result<M, EngineError>,
+) -> Result<Evidence, EngineError> {
+    only_upstream(options)?;
+    let client = client()?;
+    let library = crate::process::library::locate().map_err(EngineError::from)?;
+    let net = Net::background(Net::LIMIT).map_err(|error| EngineError::Harness(error.to_string()))?;
+    let master = master(&net)?;
+    let ports = RealClients::new(master, net, client, library, plan);
+    moonquake_stage::run(kind.name(), plan, options, ports)
+}
+
+impl Engine for NativeEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Native
+    }
+
+    fn unsupported(&self, plan: &Plan) -> Option<String> {
+        unavailable()
+            .or_else(|| moonquake_stage::unsupported(plan))
+            .or_else(|| flags(plan).err())
+            .or_else(|| unlistable(plan))
+            .or_else(|| crate::clients::unsupported(plan))
+    }
+
+    fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {
+        if let Some(why) = self.unsupported(plan) {
+            return Err(EngineError::Unsupported(why));
+        }
+        let start = StartOptions {
+            flags: flags(plan).map_err(EngineError::Unsupported)?,
+            clocks: moonquake_stage::start_clocks(),
+            seed: 0,
+            ..StartOptions::default()
+        };
+        play(EngineKind::Native, plan, options, |net| {
+            let process = MasterProcess::start(start)?;
+            moonquake_net::fingerprint::check_at(net, process.rpc_addr())
+                .map_err(|error| EngineError::Harness(error.to_string()))?;
+            Ok(RealPorts::new(process, net.clone()))
+        })
+    }
+}
+
+impl Engine for HostedEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Hosted
+    }
+
+    fn unsupported(&self, plan: &Plan) -> Option<String> {
+        let options = RunOptions::new(Profile::Upstream);
+        unavailable()
+            .or_else(|| moonquake_stage::unsupported(plan))
+            .or_else(|| match master_config(plan, &options) {
+                Err(EngineError::Unsupported(why)) => Some(why),
+                _ => None,
+            })
+            .or_else(|| crate::clients::unsupported(plan))
+    }
+
+    fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {
+        if let Some(why) = self.unsupported(plan) {
+            return Err(EngineError::Unsupported(why));
+        }
+        play(EngineKind::Hosted, plan, options, |_| {
+            ModelPorts::new(master_config(plan, options)?)
+        })
+    }
+}
