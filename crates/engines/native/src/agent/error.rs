@@ -22,7 +22,7 @@ pub enum AgentError {
     #[error("no answer from the client to {what} within {} ms of real time. Its last words:\n{stderr_tail}", limit.as_millis())]
     Limit {
         /// The call.
-        what: &'static str,
+        what: String,
         /// The limit.
         limit: Duration,
         /// The end of what it wrote.
@@ -47,6 +47,16 @@ pub enum AgentError {
         #[source]
         source: std::sync::Arc<io::Error>,
     },
+}
+
+impl AgentError {
+    /// Wraps an error of the operating system.
+    pub(crate) fn io(doing: &str, source: io::Error) -> AgentError {
+        AgentError::Io {
+            doing: doing.to_owned(),
+            source: std::sync::Arc::new(source),
+        }
+    }
 }
 
 fn shown(status: Option<ExitStatus>) -> String {

@@ -14,7 +14,7 @@ pub const PROTOCOL_VERSION: u32 = 1;
 pub(crate) const LINE_LIMIT: usize = 16 << 20;
 
 /// What an agent says first.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Hello {
     /// Version of the protocol.
     pub protocol: u32,
