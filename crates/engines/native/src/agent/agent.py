@@ -11,6 +11,7 @@ import mmap
 import os
 import platform
 import sys
+import time
 
 PROTOCOL = 1
 MAP_NORESERVE = 0x4000
@@ -71,6 +72,9 @@ class Agent:
 
     def health_check(self, c):
         return number(self.store.health_check())
+
+    def clocks(self, c):
+        return numbers([time.clock_gettime_ns(time.CLOCK_REALTIME), time.clock_gettime_ns(time.CLOCK_MONOTONIC)])
 
     def close(self, c):
         return number(self.store.close())

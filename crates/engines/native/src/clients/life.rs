@@ -62,6 +62,8 @@ impl<M: MasterSide> RealClients<M> {
             environment: variables
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
+                // Its id stands in a line of that level.
+                .chain([("GLOG_minloglevel".to_owned(), "0".to_owned())])
                 .collect(),
             inherit: vec![page.descriptor()],
             ..AgentOptions::default()
