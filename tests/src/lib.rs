@@ -13,7 +13,7 @@ use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
 use moonquake_judge::{Judgement, judge};
 use moonquake_model::ModelEngine;
-use moonquake_native::MasterEngine;
+use moonquake_native::{HostedEngine, MasterEngine, NativeEngine};
 use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
 use std::path::{Path, PathBuf};
 
@@ -78,6 +78,8 @@ pub fn run(engine: EngineKind, plan: &Plan, options: &RunOptions) -> Result<Evid
     match engine {
         EngineKind::Model => ModelEngine.run(plan, options),
         EngineKind::Master => MasterEngine.run(plan, options),
+        EngineKind::Native => NativeEngine.run(plan, options),
+        EngineKind::Hosted => HostedEngine.run(plan, options),
         other => Err(EngineError::Unsupported(format!(
             "there is no engine {other} yet"
         ))),
