@@ -117,8 +117,8 @@ pub struct ClientPart {
     pub log_taken: AtomicU32,
     /// Entries dropped: those that found the log full after the gates were opened.
     pub log_lost: AtomicU32,
-    /// Timers that found no entry and were left to the real clock; anything but 0 spoils a run.
-    pub timers_lost: AtomicU32,
+    /// Unused.
+    pub reserved: AtomicU32,
     /// The pause.
     pub pause: Pause,
     /// Running timers.

@@ -28,6 +28,29 @@ pub(crate) fn now_ns(page: &Page, which: usize) -> u64 {
     clock.load(Ordering::Acquire)
 }
 
+/// The instant of the kernel's clock that is as far away as `deadline` is on the virtual one.
+pub(crate) fn to_real_deadline(page: &Page, deadline: u64, which: usize) -> timespec {
+    real_deadline_in(deadline.saturating_sub(now_ns(page, which)), which)
+}
+
+/// The instant of the kernel's clock that is so many nanoseconds away.
+pub(crate) fn real_deadline_in(left: u64, which: usize) -> timespec {
+    let clock = if which == SERVED_REALTIME {
+        libc::CLOCK_REALTIME
+    } else {
+        libc::CLOCK_MONOTONIC
+    };
+    let mut now = system::to_timespec(0);
+    // SAFETY: the time is writable.
+    unsafe {
+        system::raw(
+            libc::SYS_clock_gettime,
+            [clock as usize, std::ptr::from_mut(&mut now) as usize, 0, 0, 0, 0],
+        )
+    };
+    system::to_timespec(system::to_ns(&now).saturating_add(left))
+}
+
 /// What a clock shows to the program: the value and the read are kept as evidence.
 fn serve_ns(which: usize) -> u64 {
     let page = page();

@@ -1,10 +1,13 @@
-//! Condition variables without libc's own: waiting happens on the slot of the thread.
+//! Condition variables without libc's own: waiting happens on the slot of the thread. In a client only long waits do that, see
+//! [`client_conditions`].
 //!
 //! Registering comes before the mutex is released, so no signal is lost; the signaller marks the sleeper as awake, so once it
 //! returns, "the worker sleeps" can no longer be seen by mistake.
 //! The symbols are exported without a version, which the linker takes for every version asked for (GLIBC_2.3.2 here). The memory
 //! of the condition variable is never touched; initialising and destroying it stay libc's.
 
+use crate::client;
+use crate::client_conditions;
 use crate::clocks;
 use crate::layout::{KIND_TIMED_WAIT, KIND_WAIT, SERVED_REALTIME};
 use crate::page::page;
@@ -12,9 +15,11 @@ use crate::slot::{self, Sleep, Woken};
 use crate::system;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
+/// Waits on the slot of the calling thread.
+///
 /// # Safety
 /// The mutex must be locked by the caller.
-unsafe fn wait(mutex: *mut pthread_mutex_t, sleep: &Sleep) -> c_int {
+pub(crate) unsafe fn wait(mutex: *mut pthread_mutex_t, sleep: &Sleep) -> c_int {
     let registered = slot::register(sleep);
     // SAFETY: the caller's promise.
     let unlocked = unsafe { libc::pthread_mutex_unlock(mutex) };
@@ -54,6 +59,7 @@ unsafe fn wait_until(
         kind: KIND_TIMED_WAIT,
         requested_ns,
         condition: condition as u64,
+        until: None,
     };
     // SAFETY: the caller's promise.
     unsafe { wait(mutex, &sleep) }
@@ -65,10 +71,15 @@ unsafe fn wait_until(
 /// As libc's: the mutex must be locked by the caller.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
+    if client::part().is_some() {
+        // SAFETY: the caller's promise.
+        return unsafe { client_conditions::untimed_wait(condition, mutex) };
+    }
     let sleep = Sleep {
         kind: KIND_WAIT,
         requested_ns: 0,
         condition: condition as u64,
+        until: None,
     };
     // SAFETY: the caller's promise.
     unsafe { wait(mutex, &sleep) }
@@ -85,6 +96,10 @@ unsafe extern "C" fn pthread_cond_timedwait(
     mutex: *mut pthread_mutex_t,
     deadline: *const timespec,
 ) -> c_int {
+    if let Some(client) = client::part() {
+        // SAFETY: the caller's promise.
+        return unsafe { client_conditions::timed_wait(client, condition, mutex, deadline) };
+    }
     // SAFETY: the caller's promise.
     unsafe { wait_until(condition, mutex, SERVED_REALTIME, deadline) }
 }
@@ -103,20 +118,38 @@ unsafe extern "C" fn pthread_cond_clockwait(
     let Some(which) = clocks::virtual_clock(clock) else {
         return libc::EINVAL;
     };
+    if let Some(client) = client::part() {
+        // SAFETY: the caller's promise.
+        return unsafe { client_conditions::wait_until(client, condition, mutex, which, deadline) };
+    }
     // SAFETY: the caller's promise.
     unsafe { wait_until(condition, mutex, which, deadline) }
 }
 
 /// Interposes libc's function.
+///
+/// # Safety
+/// As libc's: an initialised condition variable.
 #[unsafe(no_mangle)]
-extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+unsafe extern "C" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
+    if let Some(client) = client::part() {
+        // SAFETY: the caller's promise.
+        return unsafe { client_conditions::signal(client, condition, false) };
+    }
     slot::signal(condition as u64, false);
     0
 }
 
 /// Interposes libc's function.
+///
+/// # Safety
+/// As libc's: an initialised condition variable.
 #[unsafe(no_mangle)]
-extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+unsafe extern "C" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
+    if let Some(client) = client::part() {
+        // SAFETY: the caller's promise.
+        return unsafe { client_conditions::signal(client, condition, true) };
+    }
     slot::signal(condition as u64, true);
     0
 }

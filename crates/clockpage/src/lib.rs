@@ -13,6 +13,10 @@
 pub mod layout;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod client;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod client_conditions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clocks;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod conditions;
@@ -30,3 +34,9 @@ mod sockets;
 mod system;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod threads;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod timers;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod transfer_calls;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod transfers;

@@ -1,5 +1,7 @@
 //! Finding and mapping the shared page.
 
+use crate::client;
+use crate::client_conditions;
 use crate::layout::{self, Page};
 use crate::system;
 use std::ffi::CStr;
@@ -15,6 +17,10 @@ static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
     page();
+    if client::part().is_some() {
+        client::forget_environment();
+        client_conditions::check();
+    }
 }
 
 /// The shared page. Mapped by whoever needs it first, which may be a constructor of another library, long before [`AT_LOAD`].

@@ -2,11 +2,28 @@
 //! that the order in which threads start does not matter. Ids have one stream for the process: they are what `getrandom` is asked for 16
 //! bytes at a time.
 
+use crate::client;
 use crate::layout;
 use crate::page::page;
 use crate::slot;
+use crate::system;
 use libc::{c_uint, c_void, size_t, ssize_t};
+use std::mem::size_of;
 use std::sync::atomic::Ordering;
+
+/// The kernel's own random bytes: a client is not seeded, as nothing of it that is compared depends on them.
+///
+/// # Safety
+/// `buffer` must be writable for `length` bytes.
+unsafe fn real_random(buffer: *mut c_void, length: size_t, flags: c_uint) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe {
+        system::raw(
+            libc::SYS_getrandom,
+            [buffer as usize, length, flags as usize, 0, 0, 0],
+        )
+    }
+}
 
 fn draw() -> u32 {
     let (key, index) = slot::next_draw();
@@ -16,6 +33,12 @@ fn draw() -> u32 {
 /// Interposes `std::random_device::_M_getval()`. Below it the C++ library asks the processor directly, which nothing can interpose.
 #[unsafe(no_mangle)]
 extern "C" fn _ZNSt13random_device9_M_getvalEv(_device: *mut c_void) -> c_uint {
+    if client::part().is_some() {
+        let mut value: c_uint = 0;
+        // SAFETY: four writable bytes; the kernel gives so few at once.
+        unsafe { real_random(std::ptr::from_mut(&mut value).cast(), size_of::<c_uint>(), 0) };
+        return value;
+    }
     draw()
 }
 
@@ -33,7 +56,11 @@ fn draw_id() -> impl Iterator<Item = u32> {
 /// # Safety
 /// As libc's: `buffer` must be writable for `length` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
+unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
+    if client::part().is_some() {
+        // SAFETY: the caller's promise.
+        return system::c_result(unsafe { real_random(buffer, length, flags) }) as ssize_t;
+    }
     // Never more than one call of the kernel gives at once.
     let length = length.min(256);
     let words = length.div_ceil(4);

@@ -1,7 +1,8 @@
 //! Sleeping: `nanosleep` and its relatives, and the timed futex that C++ futures reach through `syscall`.
 
+use crate::client;
 use crate::clocks;
-use crate::layout::{GATED_SLEEP_NS, KIND_SLEEP};
+use crate::layout::{GATED_SLEEP_NS, KIND_SLEEP, SERVED_MONOTONIC, SERVED_REALTIME};
 use crate::page::page;
 use crate::slot::{self, Sleep};
 use crate::system;
@@ -12,6 +13,11 @@ use libc::{c_int, c_long, c_uint, clockid_t, timespec, useconds_t};
 /// # Safety
 /// `remaining` must be null or writable.
 unsafe fn sleep_ns(ns: u64, remaining: *mut timespec) -> isize {
+    if slot::is_main() && client::part().is_some() {
+        // Python sleeps as long as it was told to, and a signal ends that with a rest.
+        // SAFETY: the caller's promise.
+        return unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
+    }
     if slot::is_main() {
         // The main thread only looks whether it shall stop. A signal ends its pause and counts as the whole of it, or the
         // C++ library would go on sleeping for the rest.
@@ -27,6 +33,7 @@ unsafe fn sleep_ns(ns: u64, remaining: *mut timespec) -> isize {
         kind: KIND_SLEEP,
         requested_ns: ns,
         condition: 0,
+        until: None,
     })
     .wait();
     0
@@ -85,8 +92,8 @@ extern "C" fn sleep(seconds: c_uint) -> c_uint {
 
 /// Interposes libc's variadic function; on x86-64 its arguments arrive like those of a function with seven.
 ///
-/// A futex wait loses its time-out. The deadline was reckoned on the virtual clock, the kernel would compare it with the real
-/// one, find it past and let the thread spin.
+/// A futex wait of a master loses its time-out. The deadline was reckoned on the virtual clock, the kernel would compare it with the
+/// real one, find it past and let the thread spin. In a client the wait takes as long in real time as was left in virtual time.
 ///
 /// # Safety
 /// As libc's: the arguments must be what the call expects.
@@ -101,12 +108,28 @@ unsafe extern "C" fn syscall(
     sixth: usize,
 ) -> c_long {
     let mut args = [first, second, third, fourth, fifth, sixth];
-    if number == libc::SYS_futex {
-        let operation = second as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
-        if operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET {
+    let mut translated = system::to_timespec(0);
+    if number == libc::SYS_futex && fourth != 0 {
+        let flags = second as c_int;
+        let operation = flags & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+        let is_client = client::part().is_some();
+        if is_client && operation == libc::FUTEX_WAIT_BITSET {
+            let which = if flags & libc::FUTEX_CLOCK_REALTIME != 0 {
+                SERVED_REALTIME
+            } else {
+                SERVED_MONOTONIC
+            };
+            // SAFETY: the caller's promise: the fourth argument of such a wait is a readable deadline.
+            let deadline = system::to_ns(unsafe { &*(fourth as *const timespec) });
+            translated = clocks::to_real_deadline(page(), deadline, which);
+            args[3] = std::ptr::from_ref(&translated) as usize;
+        } else if !is_client && (operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET) {
             args[3] = 0;
         }
     }
     // SAFETY: the caller's promise; a null time-out is valid for both operations.
-    system::c_result(unsafe { system::raw(number, args) })
+    let result = unsafe { system::raw(number, args) };
+    // The deadline lives until here.
+    let _ = &translated;
+    system::c_result(result)
 }

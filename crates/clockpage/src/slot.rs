@@ -1,5 +1,7 @@
 //! The sleeping place of a thread: how it goes to sleep, and what wakes it.
 
+use crate::client;
+use crate::clocks;
 use crate::layout::{self, Page, SLOTS, Slot};
 use crate::page::page;
 use crate::system;
@@ -29,6 +31,8 @@ pub(crate) struct Sleep {
     pub(crate) requested_ns: u64,
     /// Address of the condition variable, 0 for a plain sleep.
     pub(crate) condition: u64,
+    /// When it ends by itself and by which clock, `SERVED_*`; none if somebody has to wake it.
+    pub(crate) until: Option<(u64, usize)>,
 }
 
 /// Why a thread woke.
@@ -48,6 +52,7 @@ pub(crate) struct Registered {
     slot: &'static Slot,
     asleep: u32,
     timed: bool,
+    until: Option<(u64, usize)>,
 }
 
 /// True in the thread that runs `main`.
@@ -141,6 +146,9 @@ pub(crate) fn register(sleep: &Sleep) -> Registered {
         page.next_ticket.fetch_add(1, Ordering::Relaxed),
         Ordering::Relaxed,
     );
+    let (deadline, clock) = sleep.until.unwrap_or((u64::MAX, layout::SERVED_MONOTONIC));
+    slot.deadline_ns.store(deadline, Ordering::Relaxed);
+    slot.deadline_clock.store(clock as u64, Ordering::Relaxed);
     // Published by the one store of the word: whoever sees ASLEEP with this count sees the fields above.
     let asleep = layout::next_sleep(slot.word.load(Ordering::Relaxed));
     slot.word.store(asleep, Ordering::SeqCst);
@@ -154,9 +162,16 @@ pub(crate) fn register(sleep: &Sleep) -> Registered {
                 )));
             }
         });
+    }
+    if first || client::part().is_some() {
         announce(page);
     }
-    Registered { slot, asleep, timed }
+    Registered {
+        slot,
+        asleep,
+        timed,
+        until: sleep.until,
+    }
 }
 
 /// Tells a controller that waits for the process to settle that something changed.
@@ -181,6 +196,15 @@ impl Registered {
                     _ => Woken::Open,
                 };
             }
+            // Read after the word was published: the clock either is seen here or the one who sets it sees the sleeper.
+            if self.until.is_some_and(|until| has_come(page, until)) {
+                let due = layout::with_state(self.asleep, layout::TICKED);
+                let _ = self
+                    .slot
+                    .word
+                    .compare_exchange(self.asleep, due, Ordering::SeqCst, Ordering::SeqCst);
+                continue;
+            }
             if page.gates_open.load(Ordering::SeqCst) != 0 && self.timed {
                 // Ending needs no clock: a short real pause instead of the virtual one, and then whatever the thread looks at.
                 let pause = system::to_timespec(layout::GATED_SLEEP_NS);
@@ -192,6 +216,31 @@ impl Registered {
                         .compare_exchange(self.asleep, opened, Ordering::SeqCst, Ordering::SeqCst);
             } else {
                 system::futex_wait(&self.slot.word, self.asleep, None);
+            }
+        }
+    }
+}
+
+fn has_come(page: &Page, (deadline, clock): (u64, usize)) -> bool {
+    clocks::now_ns(page, clock) >= deadline
+}
+
+/// Wakes every sleeper that ends by itself and whose time has come.
+pub(crate) fn wake_due(page: &Page) {
+    for slot in &page.slots {
+        let word = slot.word.load(Ordering::SeqCst);
+        let clock = slot.deadline_clock.load(Ordering::Relaxed) as usize;
+        let until = (
+            slot.deadline_ns.load(Ordering::Relaxed),
+            clock.min(layout::SERVED_MONOTONIC),
+        );
+        if layout::state_of(word) == layout::ASLEEP && until.0 != u64::MAX && has_come(page, until) {
+            let due = layout::with_state(word, layout::TICKED);
+            let changed = slot
+                .word
+                .compare_exchange(word, due, Ordering::SeqCst, Ordering::SeqCst);
+            if changed.is_ok() {
+                system::futex_wake(&slot.word);
             }
         }
     }

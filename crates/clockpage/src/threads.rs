@@ -8,6 +8,7 @@ use crate::page::page;
 use crate::slot;
 use crate::system;
 use libc::{c_int, c_void, pthread_attr_t, pthread_t};
+use std::mem::size_of;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 type Start = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -35,6 +36,28 @@ fn real_create() -> Create {
     }
     // SAFETY: libc's function of that name has this type.
     unsafe { std::mem::transmute::<*mut c_void, Create>(found) }
+}
+
+/// Creates a thread that the program does not know: detached, with every signal blocked so that none is delivered to it.
+/// Says whether that worked.
+pub(crate) fn create_hidden(start: Start) -> bool {
+    let all = u64::MAX;
+    let mut before = 0_u64;
+    let mask = |how: c_int, new: *const u64, old: *mut u64| {
+        let args = [how as usize, new as usize, old as usize, size_of::<u64>(), 0, 0];
+        // SAFETY: both masks are as long as the kernel's signal sets, or null.
+        unsafe { system::raw(libc::SYS_rt_sigprocmask, args) };
+    };
+    mask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+    let mut thread: pthread_t = 0;
+    // SAFETY: default attributes, and an argument that the routine ignores.
+    let result = unsafe { real_create()(&raw mut thread, std::ptr::null(), start, std::ptr::null_mut()) };
+    mask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+    if result == 0 {
+        // SAFETY: a thread that was just created and never ends.
+        unsafe { libc::pthread_detach(thread) };
+    }
+    result == 0
 }
 
 extern "C" fn run(errand: *mut c_void) -> *mut c_void {

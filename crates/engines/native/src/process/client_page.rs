@@ -175,11 +175,6 @@ impl ClientPage {
         deadlines
     }
 
-    /// Timers that could not be kept on the virtual clock because there were too many. Anything but 0 spoils a run.
-    pub fn timers_lost(&self) -> u32 {
-        self.page().client.timers_lost.load(Ordering::SeqCst)
-    }
-
     /// Lets everything through from now on, so that the process can end: sleeps, condition waits, the pause, and the socket log,
     /// whose entries are dropped when it is full.
     pub fn open_gates(&self) {
