@@ -17,12 +17,13 @@ const READ_BYTES: usize = 4 << 10;
 const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// Passes one question to the owner and its answer back, and waits for the client to close.
-pub(super) async fn introduce(lanes: Arc<Lanes>, owner: SocketAddr, client: TcpStream, limit: Duration) {
+pub(super) async fn introduce(lanes: Arc<Lanes>, owner: SocketAddr, mut client: TcpStream, limit: Duration) {
     let passed = tokio::select! {
         biased;
         () = lanes.life.killed() => return,
-        passed = tokio::time::timeout(limit, pass(&lanes, owner, client)) => passed,
+        passed = tokio::time::timeout(limit, pass(&lanes, owner, &mut client)) => passed,
     };
+    // Noted before the client sees its end.
     match passed {
         Ok(Ok(())) => {}
         Ok(Err(error)) => lanes.problem(format!("a handshake ended early: {error}")),
@@ -30,8 +31,8 @@ pub(super) async fn introduce(lanes: Arc<Lanes>, owner: SocketAddr, client: TcpS
     }
 }
 
-async fn pass(lanes: &Lanes, owner: SocketAddr, mut client: TcpStream) -> Result<(), Ended> {
-    let question = next(&mut client, "the client").await?;
+async fn pass(lanes: &Lanes, owner: SocketAddr, client: &mut TcpStream) -> Result<(), Ended> {
+    let question = next(client, "the client").await?;
     let mut to_owner = TcpStream::connect(owner).await?;
     to_owner.write_all(&question.to_bytes()).await?;
     let mut answer = next(&mut to_owner, "the owner").await?;
