@@ -17,8 +17,8 @@ use std::sync::Arc;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-/// The receive buffer of each data connection of the client; the kernel takes twice as much. What a client can send
-/// ahead of what is carried is this and its own send buffer.
+/// The receive buffer of each data connection of the relay; the kernel takes twice as much. What a sender can send ahead
+/// of what is carried is this and its own send buffer.
 const RECEIVE_BYTES: u32 = 64 << 10;
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1_024;
@@ -540,9 +540,15 @@ async fn connect(lanes: &Lanes, owner: SocketAddr) -> Result<TcpStream, String> 
         None => look_up(owner).await?,
     };
     lanes.learn(data);
-    let stream = TcpStream::connect(data)
-        .await
-        .map_err(|error| format!("{data}: {error}"))?;
+    let failed = |error: io::Error| format!("{data}: {error}");
+    let socket = if data.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    };
+    let socket = socket.map_err(failed)?;
+    socket.set_recv_buffer_size(RECEIVE_BYTES).map_err(failed)?;
+    let stream = socket.connect(data).await.map_err(failed)?;
     // A socket that cannot do it still works.
     let _ = stream.set_nodelay(true);
     Ok(stream)
