@@ -98,7 +98,7 @@ enum Unanswered {
 }
 
 /// Asks a daemon for its owner's descriptor.
-pub(super) async fn look_up(daemon: SocketAddr) -> Result<SegmentDescriptor, LookUpError> {
+pub(crate) async fn look_up(daemon: SocketAddr) -> Result<SegmentDescriptor, LookUpError> {
     let mut stream = TcpStream::connect(daemon).await?;
     let empty = serde_json::Map::new();
     let question = HandshakeMessage::new(HandshakeKind::Metadata, &empty)?;
@@ -118,7 +118,7 @@ pub(super) async fn look_up(daemon: SocketAddr) -> Result<SegmentDescriptor, Loo
 
 /// Why a descriptor could not be had.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LookUpError {
+pub(crate) enum LookUpError {
     #[error("the daemon closed without an answer")]
     Ended,
     #[error(transparent)]

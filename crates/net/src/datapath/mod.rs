@@ -10,6 +10,7 @@ mod owner;
 mod server;
 pub(crate) mod transfer;
 
+pub(crate) use handshake::look_up;
 pub use log::{ClosedHow, OwnerEvent};
 pub use memory::{PlainMemory, SegmentMemory};
 pub use server::SegmentServer;

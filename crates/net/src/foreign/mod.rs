@@ -7,10 +7,17 @@
 //! No call blocks longer than the limit of the net. A wait for something that the client is to do can end early: the
 //! caller says when the client is gone.
 
+mod inbox;
+mod introduction;
+mod kernel;
+mod lanes;
 mod link;
+mod passage;
 mod relay;
 mod relay_log;
+mod socket;
 mod substitution;
+mod wait;
 
 pub use link::{ForeignLink, ForeignMessage, Taken};
 pub use relay::{Relay, RelayTransfer, Side};

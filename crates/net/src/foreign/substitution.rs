@@ -70,3 +70,45 @@ pub(super) fn substitute(bytes: &mut [u8], substitutions: &[Substitution]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Substitution, SubstitutionError, substitute};
+
+    fn one(from: &str, to: &str) -> Substitution {
+        Substitution::new(from, to).unwrap()
+    }
+
+    fn after(text: &str, substitutions: &[Substitution]) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        substitute(&mut bytes, substitutions);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_digit_behind_it_makes_it_another_port() {
+        let all = [one("h:1561", "h:9999")];
+        for (text, expected) in [
+            ("h:1561", "h:9999"),
+            ("h:15613", "h:15613"),
+            ("h:1561h:1561 h:15610", "h:9999h:9999 h:15610"),
+            ("h:156", "h:156"),
+            ("", ""),
+        ] {
+            assert_eq!(after(text, &all), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_put_in_stays() {
+        assert_eq!(after("ab ba", &[one("a", "b"), one("b", "a")]), "ba ab");
+        assert_eq!(after("aaa", &[one("aa", "xa")]), "xaa");
+    }
+
+    #[test]
+    fn lengths_stay() {
+        let unequal = Substitution::new("127.0.0.1:9999", "127.0.0.1:45231");
+        assert_eq!(unequal, Err(SubstitutionError::Length { from: 14, to: 15 }));
+        assert_eq!(Substitution::new("", ""), Err(SubstitutionError::Empty));
+    }
+}

@@ -5,6 +5,7 @@
     reason = "a peer is a process of its own, so here it has a thread"
 )]
 
+pub(crate) mod foreign;
 pub(crate) mod served;
 
 use moonquake_protocol::frame::{

@@ -1,0 +1,62 @@
+//! Sockets of ours towards a foreign client, and what the kernel knows of them and of their other ends.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionread;
+use std::io;
+use tokio::net::TcpStream;
+
+/// A connection that is read by a task and written by calls.
+#[derive(Debug)]
+pub(super) struct Wire {
+    pub(super) stream: TcpStream,
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream) -> Wire {
+        // Frames are whole messages: waiting to fill a packet only delays them. A socket that cannot do it still works.
+        let _ = stream.set_nodelay(true);
+        Wire {
+            stream,
+            writing: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// Writes all of it, without the frames of others in between.
+    pub(super) async fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        let _turn = self.writing.lock().await;
+        let mut written = 0;
+        while written < bytes.len() {
+            self.stream.writable().await?;
+            match self.stream.try_write(&bytes[written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other side has closed, whatever it had sent before.
+    pub(super) fn is_hung_up(&self) -> bool {
+        is_hung_up(&self.stream)
+    }
+}
+
+/// Whether the end of the other side has arrived, behind whatever is unread.
+pub(super) fn is_hung_up(stream: &TcpStream) -> bool {
+    let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+    let mut asked = [PollFd::new(stream, ends)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // A socket that cannot be asked is as good as none.
+    !matches!(poll(&mut asked, Some(&now)), Ok(0))
+}
+
+/// Bytes in the kernel that nobody has read.
+pub(super) fn unread_bytes(stream: &TcpStream) -> u64 {
+    ioctl_fionread(stream).unwrap_or(0)
+}
