@@ -1,15 +1,15 @@
 //! Operations split into steps: get sessions and put sessions. Mirrors the sessions of `real_client.cpp`.
 
-use crate::get::{finish, is_late, lease_base, query};
+use crate::get::{finish, is_late, lease_base};
 use crate::operation::total;
 use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, ClientConfig, Happened, Move, Moved, NearMemory, Operation, Outcome, Want,
+    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, Moved, NearMemory, Operation, Outcome, Want,
     memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
-use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Response};
+use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Request, Response};
 
 /// Descriptors kept from a query, with the lease they came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,14 +59,27 @@ impl GetStart {
 impl Operation for GetStart {
     fn begin(&mut self, now: Clocks) -> Want {
         self.sent_at = now;
-        query(&self.config, &self.key)
+        // A session is one of several keys upstream, and asks for all of them at once.
+        let request = Request::BatchGetReplicaList {
+            keys: vec![self.key.clone()],
+            tenant_id: self.config.tenant_id.clone(),
+        };
+        Want::Call(Call {
+            request,
+            fences: Vec::new(),
+            phases: CallPhases::QUERY,
+        })
     }
 
     fn next(&mut self, now: Clocks, happened: Happened) -> Want {
         let outcome = match happened {
             Happened::Answered(Err(failure)) => failure.into(),
-            Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Outcome::Error(code),
-            Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
+            Happened::Answered(Ok(Response::BatchGetReplicaList(answers))) => {
+                let answer = match answers.into_iter().next() {
+                    Some(Ok(answer)) => answer,
+                    Some(Err(code)) => return Want::Done(Outcome::Error(code)),
+                    None => return Want::Done(Outcome::Error(ErrorCode::RpcFail)),
+                };
                 let lease = Span::from_ms(answer.lease_ttl_ms);
                 let sent_at = lease_base(&self.config, self.sent_at, now);
                 let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);

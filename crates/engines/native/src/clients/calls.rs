@@ -54,6 +54,7 @@ impl<M: MasterSide> RealClients<M> {
             .and_then(|id| self.operations.get(&id))
             .and_then(|operation| operation.ticket.clone());
         let client = self.client(actor)?;
+        let ticket = ticket.or_else(|| client.setup.clone());
         let (agent, closing) = (&client.agent, client.closing);
         let aside =
             |request: &Request| is_aside(request) || (closing && matches!(request, Request::Ping { .. }));

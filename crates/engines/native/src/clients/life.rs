@@ -105,10 +105,15 @@ impl<M: MasterSide> RealClients<M> {
 
     /// The id of a client that has told the master nothing yet stands in its log.
     fn logged_id(&mut self, actor: &str) -> PortResult<Uuid> {
-        let log = self.client(actor)?.agent.stderr_tail();
-        let mut ids = log.lines().filter_map(|line| line.split_once(ID_MARK));
-        let id = ids.next().and_then(|(_, id)| id.trim().parse().ok());
-        id.ok_or_else(|| PortError(format!("{actor} does not say its id in its log:\n{log}")))
+        let agent = &self.client(actor)?.agent;
+        let id = |log: &str| {
+            let mut ids = log.lines().filter_map(|line| line.split_once(ID_MARK));
+            ids.next().and_then(|(_, id)| id.trim().parse().ok())
+        };
+        agent.await_words(LIMIT, id).ok_or_else(|| {
+            let log = agent.stderr_tail();
+            PortError(format!("{actor} does not say its id in its log:\n{log}"))
+        })
     }
 
     /// A node has mounted its segment: its `setup` ends, its two threads have begun, and the one that asks for tasks sleeps. The

@@ -3,6 +3,9 @@
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Plan, Step, Timeouts, Verb, World};
 
+/// The smallest segment or staging memory of the real client. Mirrors `client_buffer_allocation.cpp`.
+const LEAST_BYTES: u64 = 16 << 20;
+
 /// Why real clients cannot play a plan, if so.
 pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let actions = plan.steps.iter().filter_map(Step::operation);
@@ -16,6 +19,13 @@ fn unsupported_world(plan: &Plan) -> Option<String> {
         return Some(
             "the real client cuts writes into slices of 16 MiB less 16 B, and nothing sets that".to_owned(),
         );
+    }
+    let small = world.segments.iter().find(|(_, size)| *size < LEAST_BYTES);
+    if let Some((node, size)) = small {
+        return Some(format!("the real client mounts 16 MiB at least, and {node} has {size} B"));
+    }
+    if world.local_buffer_bytes < LEAST_BYTES {
+        return Some("the real client has 16 MiB of staging memory at least".to_owned());
     }
     let lengths = [
         ("rpc", world.timeouts.rpc, fixed.rpc),
