@@ -331,7 +331,7 @@ pub(crate) enum CliError {
     #[error("the master cannot be served at {address}: {why}")]
     #[diagnostic(
         code(moonquake::serve),
-        help("choose another address with `--addr`; port 0 takes a free one")
+        help("choose another address with `--addr` or `--http-metadata-server`; port 0 takes a free one")
     )]
     Serve {
         /// Where.

@@ -13,11 +13,13 @@ pub mod fingerprint;
 pub mod foreign;
 mod freeze;
 pub mod link;
+mod metadata;
 mod runtime;
 mod server;
 mod stream;
 
 pub use failure::{Answer, RpcFailure};
 pub use link::{Delivery, Link, MessageId};
+pub use metadata::MetadataServer;
 pub use runtime::{Net, NetError};
 pub use server::{Rounds, ServerHandle, serve};

@@ -1,7 +1,7 @@
 //! Ending on request: what was begun is finished, what was not is said, and nothing is left.
 
 use crate::support::{Place, Said, good};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 pub(crate) fn signal(child: &Child, name: &str) {
@@ -87,6 +87,31 @@ fn cli_a_server_says_where_it_is_and_ends_cleanly() {
         drop(connection);
         assert!(std::net::TcpStream::connect(&address).is_err());
     }
+}
+
+#[test]
+fn cli_a_server_serves_metadata_when_asked() {
+    let place = Place::new();
+    let mut child = place
+        .command(&["serve", "--http-metadata-server=127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("listening on "));
+    let line = lines.next().unwrap().unwrap();
+    let url = line.strip_prefix("metadata at http://").unwrap();
+    let (address, path) = url.split_at(url.find('/').unwrap());
+    assert_eq!(path, "/metadata");
+    let mut connection = std::net::TcpStream::connect(address).unwrap();
+    let request = format!("GET {path}?key=a HTTP/1.1\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    signal(&child, "-INT");
+    Said::of(child.wait_with_output().unwrap()).exits(0);
+    assert!(std::net::TcpStream::connect(address).is_err());
 }
 
 #[test]

@@ -130,7 +130,14 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
 /// The last of what an agent has written beside the protocol.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
-    bytes: Mutex<VecDeque<u8>>,
+    words: Mutex<Words>,
+    closed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Words {
+    bytes: VecDeque<u8>,
+    closed: bool,
 }
 
 impl Tail {
@@ -138,22 +145,35 @@ impl Tail {
     pub(crate) fn fill(&self, mut from: impl Read) {
         let mut buffer = [0; 4096];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+            let bytes = &mut self.lock().bytes;
             bytes.extend(&buffer[..length]);
             let surplus = bytes.len().saturating_sub(TAIL_BYTES);
             bytes.drain(..surplus);
         }
+        self.lock().closed = true;
+        self.closed.notify_all();
     }
 
     /// It as text, or a remark in its place.
     pub(crate) fn text(&self) -> String {
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<u8> = bytes.iter().copied().collect();
+        let all: Vec<u8> = self.lock().bytes.iter().copied().collect();
         let text = String::from_utf8_lossy(&all).trim().to_owned();
         if text.is_empty() {
             "(it said nothing)".to_owned()
         } else {
             text
         }
+    }
+
+    /// The same when it is complete: when the other side has closed, or after `limit` of real time.
+    pub(crate) fn whole(&self, limit: Duration) -> String {
+        let words = self.lock();
+        let open = |words: &mut Words| !words.closed;
+        drop(self.closed.wait_timeout_while(words, limit, open));
+        self.text()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

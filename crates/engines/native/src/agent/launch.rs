@@ -51,7 +51,6 @@ pub(crate) fn command(client: &Client, options: &AgentOptions, arena: &Arena) ->
         .env("TZ", "UTC")
         // Into the pipe, not into files of the temporary folder.
         .env("GLOG_logtostderr", "1")
-        .env("GLOG_minloglevel", "1")
         // Otherwise its listeners take connections from everywhere.
         .env("MC_TCP_BIND_ADDRESS", "127.0.0.1");
     if let Some(folder) = client.system_libraries() {

@@ -13,6 +13,8 @@ mod launch;
 mod process;
 mod protocol;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 pub use arena::{Arena, Range};
 pub use command::{Command, RangedRead, Replication, Setup, SoftPin};

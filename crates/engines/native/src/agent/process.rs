@@ -301,7 +301,7 @@ impl Agent {
         let status = self.final_status();
         AgentError::Gone {
             status,
-            stderr_tail: self.stderr_tail(),
+            stderr_tail: self.tail.whole(END_LIMIT),
         }
     }
 

@@ -8,6 +8,7 @@
 )]
 
 mod boundaries;
+mod clients;
 mod determinism;
 mod echo;
 mod edges;
@@ -27,13 +28,17 @@ use std::process::ExitCode;
 type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
-    if leftovers::victim_was_asked_for() {
+    if leftovers::victim_was_asked_for() || clients::agent::victim_was_asked_for() {
         return ExitCode::SUCCESS;
     }
     let opted_out =
         std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0");
     let all = [
         boundaries::TESTS,
+        clients::agent::TESTS,
+        clients::life::TESTS,
+        clients::many::TESTS,
+        clients::session::TESTS,
         determinism::TESTS,
         echo::TESTS,
         edges::copies::TESTS,
