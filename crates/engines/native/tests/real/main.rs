@@ -8,6 +8,7 @@
 )]
 
 mod boundaries;
+mod client_page;
 mod determinism;
 mod echo;
 mod edges;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0");
     let all = [
         boundaries::TESTS,
+        client_page::gates::TESTS,
         determinism::TESTS,
         echo::TESTS,
         edges::copies::TESTS,
