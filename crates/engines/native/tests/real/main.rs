@@ -35,7 +35,9 @@ fn main() -> ExitCode {
         std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0");
     let all = [
         boundaries::TESTS,
-        client_page::gates::TESTS,
+        client_page::TESTS[0],
+        client_page::TESTS[1],
+        client_page::TESTS[2],
         determinism::TESTS,
         echo::TESTS,
         edges::copies::TESTS,

@@ -1,9 +1,11 @@
 //! An unmodified Python process with the release's client library in it, under a client's page, which evaluates what it is told.
 
-use crate::rig::START;
+use crate::rig::{Rig, START};
 use moonquake_clock::{Clocks, Span};
-use moonquake_native::process::{ClientPage, Release, SleepKind, Sleeper, library};
+use moonquake_native::process::{ClientPage, Direction, Release, SleepKind, Sleeper, SocketAccess, library};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -51,8 +53,8 @@ impl Python {
     /// With these environment variables.
     pub(crate) fn with(variables: &[(&str, &str)]) -> Python {
         let release = Release::locate().unwrap_or_else(|error| panic!("{error}"));
-        let folder = std::env::var_os("MOONQUAKE_CLIENT_DIR")
-            .map_or_else(|| release.root().to_owned(), PathBuf::from);
+        let folder =
+            std::env::var_os("MOONQUAKE_CLIENT_DIR").map_or_else(|| release.root().to_owned(), PathBuf::from);
         let interpreter = std::env::var_os("MOONQUAKE_PYTHON").unwrap_or_else(|| "/usr/bin/python3".into());
         let page = ClientPage::create(START).expect("a page");
         let mut command = Command::new(interpreter);
@@ -105,6 +107,30 @@ impl Python {
         self.answers.recv_timeout(LIMIT).expect("python answers")
     }
 
+    /// What it came to, if it has by then.
+    pub(crate) fn finish_within(&self, limit: Duration) -> Option<String> {
+        self.answers.recv_timeout(limit).ok()
+    }
+
+    /// Sends a signal, by its name without `SIG`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("/bin/kill")
+            .args([format!("-{name}"), self.child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill starts").success());
+    }
+
+    /// Processor time of all its threads.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("its statistics");
+        // After the name, which is in parentheses: user and system time are the 12th and 13th, in hundredths of a second.
+        let (_, fields) = stat.rsplit_once(')').expect("a name");
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().expect("a number")).sum();
+        Duration::from_millis(ticks * 10)
+    }
+
     pub(crate) fn eval(&mut self, expression: &str) -> String {
         self.begin(expression);
         self.finish()
@@ -147,5 +173,92 @@ impl Drop for Python {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// A reader without memory of its own and an owner that holds the object `k`; the reader's log is on.
+pub(crate) struct Pair {
+    pub(crate) reader: Python,
+    pub(crate) owner: Python,
+    /// Port at which the owner hands out data.
+    pub(crate) data_port: u16,
+    /// The reader's registered buffer.
+    pub(crate) buffer: u64,
+    size_bytes: u64,
+    _master: Rig,
+}
+
+impl Pair {
+    pub(crate) fn with_object(size_bytes: u64) -> Pair {
+        let master = Rig::with_segments(0);
+        let address = master.master.rpc_addr().to_string();
+        let mut owner = Python::set_up(&address, 64 << 20);
+        assert_eq!(owner.eval(&format!("s.put('k', b'x' * {size_bytes})")), "0");
+        let mut reader = Python::set_up(&address, 0);
+        reader.page.log_sockets(true);
+        let buffer = reader.number(&format!("buffer({size_bytes})"));
+        let mut pair = Pair {
+            reader,
+            owner,
+            data_port: 0,
+            buffer,
+            size_bytes,
+            _master: master,
+        };
+        assert_eq!(pair.get(), size_bytes.to_string());
+        // The first transfer tells where the data comes from.
+        let accesses = pair.reader.page.drain_sockets();
+        let of_data = accesses
+            .iter()
+            .find(|access| access.direction == Direction::Received && pair.in_buffer(access));
+        pair.data_port = of_data.expect("data came by a socket").peer_port;
+        pair
+    }
+
+    pub(crate) fn get(&mut self) -> String {
+        let size_bytes = self.size_bytes;
+        self.reader
+            .eval(&format!("s.get_into('k', ctypes.addressof(buf), {size_bytes})"))
+    }
+
+    /// Whether all of an access lies in the buffer.
+    pub(crate) fn in_buffer(&self, access: &SocketAccess) -> bool {
+        access.address >= self.buffer && access.address + access.length_bytes <= self.buffer + self.size_bytes
+    }
+
+    /// Bytes moved from or to the buffer.
+    pub(crate) fn within(&self, accesses: &[SocketAccess], direction: Direction) -> u64 {
+        accesses
+            .iter()
+            .filter(|access| access.direction == direction && self.in_buffer(access))
+            .map(|access| access.length_bytes)
+            .sum()
+    }
+
+    /// Waits until the reader has sent something to the owner's data port.
+    pub(crate) fn await_request_to_owner(&self) {
+        loop {
+            let accesses = self.reader.page.drain_sockets();
+            let to_owner = |access: &SocketAccess| {
+                access.direction == Direction::Sent && access.peer_port == self.data_port
+            };
+            if accesses.iter().any(to_owner) {
+                return;
+            }
+            self.reader
+                .page
+                .await_sockets(LIMIT)
+                .unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    /// The reader's buffer, read from outside.
+    pub(crate) fn read_buffer(&self) -> Vec<u8> {
+        let memory = File::open(format!("/proc/{}/mem", self.reader.child.id())).expect("its memory");
+        let mut bytes = vec![0; usize::try_from(self.size_bytes).expect("it fits")];
+        memory
+            .read_exact_at(&mut bytes, self.buffer)
+            .expect("the buffer is mapped");
+        bytes
     }
 }
