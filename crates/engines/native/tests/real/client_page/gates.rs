@@ -54,7 +54,8 @@ fn pings() {
     // A step of the clocks alone lets nobody through, and neither does an operation.
     python.at(moonquake_clock::Span::from_secs(5));
     assert_eq!(python.eval("1 + 1"), "2");
-    assert_eq!(requests(&python.page.drain_sockets(), port), 0);
+    let accesses = python.page.drain_sockets();
+    assert_eq!(requests(&accesses, port), 0, "{accesses:?} {gated:?}");
     let mut sent = Vec::new();
     for sleeper in &gated {
         for round in 1..=3 {
@@ -78,10 +79,8 @@ fn pings() {
                     .map(|access| access.length_bytes)
                     .collect::<Vec<_>>(),
             );
-            assert!(!python.page.sleepers().is_empty());
         }
     }
-    eprintln!("sent by each grant: {sent:?}");
     // Each thread sends the same request in each of its rounds, once.
     for rounds in sent.chunks(3) {
         assert!(rounds.iter().all(|round| round == &rounds[0]), "{sent:?}");
@@ -114,7 +113,6 @@ fn idle() {
     let before = python.processor_time();
     std::thread::sleep(Duration::from_secs(2));
     let used = python.processor_time() - before;
-    eprintln!("a frozen client used {used:?} in 2 s");
     assert!(used < Duration::from_millis(100), "{used:?} in 2 s");
 }
 

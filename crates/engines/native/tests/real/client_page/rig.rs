@@ -2,7 +2,9 @@
 
 use crate::rig::{Rig, START};
 use moonquake_clock::{Clocks, Span};
-use moonquake_native::process::{ClientPage, Direction, Release, SleepKind, Sleeper, SocketAccess, library};
+use moonquake_native::process::{
+    ClientPage, Direction, PauseRule, Release, SleepKind, Sleeper, SocketAccess, library,
+};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -182,6 +184,8 @@ pub(crate) struct Pair {
     pub(crate) owner: Python,
     /// Port at which the owner hands out data.
     pub(crate) data_port: u16,
+    /// What the owner sends before the data of a get.
+    pub(crate) answer_bytes: u64,
     /// The reader's registered buffer.
     pub(crate) buffer: u64,
     size_bytes: u64,
@@ -201,6 +205,7 @@ impl Pair {
             reader,
             owner,
             data_port: 0,
+            answer_bytes: 0,
             buffer,
             size_bytes,
             _master: master,
@@ -212,13 +217,36 @@ impl Pair {
             .iter()
             .find(|access| access.direction == Direction::Received && pair.in_buffer(access));
         pair.data_port = of_data.expect("data came by a socket").peer_port;
+        // The second how, without what only a new connection needs.
+        assert_eq!(pair.get(), size_bytes.to_string());
+        let accesses = pair.reader.page.drain_sockets();
+        let from_owner = accesses
+            .iter()
+            .filter(|access| access.direction == Direction::Received && access.peer_port == pair.data_port);
+        let received: u64 = from_owner.map(|access| access.length_bytes).sum();
+        pair.answer_bytes = received - size_bytes;
         pair
     }
 
-    pub(crate) fn get(&mut self) -> String {
+    /// Asks the reader to stand still when so many bytes of the next get's data have come.
+    pub(crate) fn pause_received_at(&self, data_bytes: u64) {
+        self.reader.page.pause_at(PauseRule {
+            direction: Direction::Received,
+            local_port: None,
+            peer_port: Some(self.data_port),
+            at_bytes: self.answer_bytes + data_bytes,
+        });
+    }
+
+    pub(crate) fn begin_get(&mut self) {
         let size_bytes = self.size_bytes;
         self.reader
-            .eval(&format!("s.get_into('k', ctypes.addressof(buf), {size_bytes})"))
+            .begin(&format!("s.get_into('k', ctypes.addressof(buf), {size_bytes})"));
+    }
+
+    pub(crate) fn get(&mut self) -> String {
+        self.begin_get();
+        self.reader.finish()
     }
 
     /// Whether all of an access lies in the buffer.

@@ -87,18 +87,11 @@ fn log_is_whole() {
 
 fn pause_received() {
     let mut pair = Pair::with_object(SIZE);
-    let port = pair.data_port;
     for at_bytes in [0, 1, 65_537, SIZE - 1] {
         assert_eq!(pair.reader.eval("ctypes.memset(buf, 0, 1048576) * 0"), "0");
         pair.reader.page.drain_sockets();
-        pair.reader.page.pause_at(PauseRule {
-            direction: Direction::Received,
-            local_port: None,
-            peer_port: Some(port),
-            at_bytes,
-        });
-        pair.reader
-            .begin("s.get_into('k', ctypes.addressof(buf), 1048576)");
+        pair.pause_received_at(at_bytes);
+        pair.begin_get();
         let tid = pair
             .reader
             .page
@@ -107,7 +100,7 @@ fn pause_received() {
         assert_ne!(tid, pair.reader.child.id(), "a thread of the transport");
         let accesses = pair.reader.page.drain_sockets();
         assert_eq!(pair.within(&accesses, Direction::Received), at_bytes);
-        assert_eq!(pair.reader.page.moved_bytes(), at_bytes);
+        assert_eq!(pair.reader.page.moved_bytes(), pair.answer_bytes + at_bytes);
         let memory = pair.read_buffer();
         let arrived = memory.iter().take_while(|byte| **byte == b'x').count() as u64;
         let untouched = memory.iter().rev().take_while(|byte| **byte == 0).count() as u64;
