@@ -1,9 +1,11 @@
 //! Reading the clocks.
 
+use crate::client;
 use crate::layout::{Page, SERVED_MONOTONIC, SERVED_REALTIME};
 use crate::page::page;
 use crate::system;
 use libc::{c_int, c_void, clockid_t, time_t, timespec, timeval};
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 /// Which of the two clocks of the page stands for a clock of the kernel; none for those that count processor time.
@@ -51,12 +53,45 @@ pub(crate) fn real_deadline_in(left: u64, which: usize) -> timespec {
     system::to_timespec(system::to_ns(&now).saturating_add(left))
 }
 
+/// After so many reads a thread is looked at.
+const LOOK_READS: u32 = 128;
+/// So many reads in less than this is polling.
+const POLLING_NS: u64 = 2_000_000;
+/// How long a thread that polls rests, in real time.
+const REST_NS: u64 = 1_000_000;
+
+thread_local! {
+    /// Reads since the last look, and when that was.
+    static READS: (Cell<u32>, Cell<u64>) = const { (Cell::new(0), Cell::new(0)) };
+}
+
+/// Whoever waits for a transfer in the release does so by asking for the time again and again. That costs a whole processor as long as the
+/// clock stands, and the processes that are to make it go on need one. A short rest changes nothing the thread could notice.
+fn rest_if_polling() {
+    READS.with(|(reads, last)| {
+        reads.set(reads.get().wrapping_add(1));
+        if reads.get() % LOOK_READS != 0 {
+            return;
+        }
+        let now = system::to_ns(&real_deadline_in(0, SERVED_MONOTONIC));
+        let polls = now.saturating_sub(last.get()) < POLLING_NS;
+        if polls {
+            // SAFETY: no remainder asked for.
+            unsafe { system::real_sleep(&system::to_timespec(REST_NS), std::ptr::null_mut()) };
+        }
+        last.set(now + if polls { REST_NS } else { 0 });
+    });
+}
+
 /// What a clock shows to the program: the value and the read are kept as evidence.
 fn serve_ns(which: usize) -> u64 {
     let page = page();
     let now = now_ns(page, which);
     page.served[which].last_ns.store(now, Ordering::Relaxed);
     page.served[which].reads.fetch_add(1, Ordering::Relaxed);
+    if client::part().is_some() {
+        rest_if_polling();
+    }
     now
 }
 

@@ -24,6 +24,8 @@ const READ_BYTES: usize = 16 << 10;
 const UNANSWERED_MAX: usize = 64;
 /// How long the listener rests after the system refused to accept.
 const REST: Duration = Duration::from_millis(10);
+/// How many connections may wait to be accepted.
+const BACKLOG: u32 = 128;
 
 /// A request that has no answer.
 #[derive(Clone, Debug)]
@@ -55,6 +57,8 @@ pub(super) struct State {
     probes: BTreeSet<SocketAddr>,
     last_connection: u64,
     last_message: u64,
+    /// Whether connections are refused, as by a host on which nobody listens.
+    refuses: bool,
 }
 
 impl State {
@@ -71,6 +75,8 @@ pub(super) struct Inbox {
     address: SocketAddr,
     pub(super) changes: Changes,
     pub(super) life: Life,
+    /// Whether it is to be reached.
+    reachable: watch::Sender<bool>,
     state: Mutex<State>,
 }
 
@@ -88,6 +94,7 @@ impl Inbox {
             address,
             changes: Changes::new(),
             life: Life::default(),
+            reachable: watch::Sender::new(true),
             state: Mutex::default(),
         }
     }
@@ -104,12 +111,51 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets connections in, or refuses them, and returns when that is so.
+    pub(super) async fn set_reachable(&self, reachable: bool) {
+        self.reachable.send_replace(reachable);
+        let done = || (self.state().refuses != reachable).then_some(());
+        self.changes.until(done).await;
+    }
+
+    /// Holds the port without listening, so that the system refuses whoever connects, until it is to be reached again.
+    async fn refuse(&self) -> std::io::Result<TcpListener> {
+        let held = TcpSocket::new_v4()?;
+        held.set_reuseaddr(true)?;
+        held.bind(self.address)?;
+        self.state().refuses = true;
+        self.changes.note();
+        // An error means that the link has ended, which its owner sees as well.
+        let _ended = self.reachable.subscribe().wait_for(|reachable| *reachable).await;
+        let listener = held.listen(BACKLOG)?;
+        self.state().refuses = false;
+        self.changes.note();
+        Ok(listener)
+    }
+
     /// Accepts until the link ends.
-    pub(super) async fn accept(self: Arc<Self>, listener: TcpListener) {
+    pub(super) async fn accept(self: Arc<Self>, mut listener: TcpListener) {
+        let mut reachable = self.reachable.subscribe();
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = self.life.killed() => return,
+                _ = reachable.wait_for(|reachable| !*reachable) => {
+                    drop(listener);
+                    let again = tokio::select! {
+                        biased;
+                        () = self.life.killed() => return,
+                        again = self.refuse() => again,
+                    };
+                    match again {
+                        Ok(again) => listener = again,
+                        Err(error) => {
+                            self.state().problems.push(format!("its port could not be held: {error}"));
+                            return self.changes.note();
+                        }
+                    }
+                    continue;
+                }
                 accepted = listener.accept() => accepted,
             };
             match accepted {

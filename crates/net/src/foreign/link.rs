@@ -267,6 +267,15 @@ impl ForeignLink {
         Ok(connections)
     }
 
+    /// Whether the client reaches it. Otherwise every new connection is refused, as when nobody listens; those that are open stay.
+    ///
+    /// # Errors
+    /// When the port cannot be held meanwhile.
+    pub fn set_reachable(&mut self, reachable: bool) -> Result<(), NetError> {
+        let what = format!("making the master of {} reachable or not", self.actor());
+        self.net.step(&what, self.inbox.set_reachable(reachable))
+    }
+
     /// Connections that are open now.
     pub fn open_connections(&self) -> usize {
         let state = self.inbox.state();

@@ -187,6 +187,16 @@ impl<M: MasterSide> RealClients<M> {
         self.master.cut(message)
     }
 
+    /// The master is dead: whoever connects is refused, and all connections to it close.
+    pub(super) fn master_gone(&mut self) -> PortResult<()> {
+        self.messages.clear();
+        for client in self.clients.values_mut() {
+            client.link.close_all().map_err(PortError::new)?;
+            client.link.set_reachable(false).map_err(PortError::new)?;
+        }
+        Ok(())
+    }
+
     /// How long a real client may take.
     pub(super) fn limit() -> std::time::Duration {
         LIMIT

@@ -100,7 +100,9 @@ impl<M: MasterSide> Ports for RealClients<M> {
     }
 
     fn kill_master(&mut self) -> PortResult<String> {
-        self.master.kill_master()
+        let seen = self.master.kill_master()?;
+        self.master_gone()?;
+        Ok(seen)
     }
 
     fn freeze_master(&mut self, frozen: bool) -> PortResult<String> {
@@ -108,7 +110,12 @@ impl<M: MasterSide> Ports for RealClients<M> {
     }
 
     fn start_master(&mut self) -> PortResult<String> {
-        self.master.start_master()
+        let seen = self.master.start_master()?;
+        let links = self.clients.values_mut().map(|client| &mut client.link);
+        for link in links {
+            link.set_reachable(true).map_err(PortError::new)?;
+        }
+        Ok(seen)
     }
 
     fn send(&mut self, sending: &Sending<'_>) -> PortResult<Vec<Seen>> {

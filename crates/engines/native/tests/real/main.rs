@@ -9,6 +9,7 @@
 
 mod boundaries;
 mod clients;
+mod client_page;
 mod determinism;
 mod echo;
 mod edges;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
         clients::life::TESTS,
         clients::many::TESTS,
         clients::session::TESTS,
+        client_page::TESTS[0],
+        client_page::TESTS[1],
+        client_page::TESTS[2],
         determinism::TESTS,
         echo::TESTS,
         edges::copies::TESTS,

@@ -1,0 +1,10 @@
+//! A client under its page: time, sleep and sockets of an unmodified process are in the controller's hands.
+
+mod gates;
+mod limits;
+mod rig;
+mod sockets;
+
+use crate::Test;
+
+pub(crate) const TESTS: [&[Test]; 3] = [gates::TESTS, limits::TESTS, sockets::TESTS];
