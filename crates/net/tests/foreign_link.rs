@@ -253,12 +253,7 @@ fn nonsense_costs_its_own_connection_only() {
     assert_eq!(link.await_closed().unwrap(), 3);
     let problems = link.problems().join("\n");
     let short = format!("after {} bytes of a frame", whole.len() - 1);
-    for words in [
-        "0x47",
-        "at most 67108864",
-        &short,
-        "after 3 bytes of a frame",
-    ] {
+    for words in ["0x47", "at most 67108864", &short, "after 3 bytes of a frame"] {
         assert!(problems.contains(words), "{words}: {problems}");
     }
     assert_eq!(link.problems().len(), 4, "{problems}");

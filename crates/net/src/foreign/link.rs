@@ -4,11 +4,12 @@ use super::inbox::{Held, Inbox};
 use super::substitution::substitute;
 use super::wait::{Waited, wait_unless};
 use super::{Gone, Substitution};
-use crate::failure::{Answer, RpcFailure};
+use crate::failure::{Answer, RpcFailure, read_answer};
 use crate::link::{Decoded, Leg, MessageId, TapFrame};
 use crate::runtime::{Net, NetError};
+use crate::stream::Raw;
 use moonquake_master::refuse;
-use moonquake_protocol::frame::{Header, ResponseHeader, encode_error, encode_response};
+use moonquake_protocol::frame::{Frame, Header, ResponseHeader, encode_error, encode_response};
 use moonquake_protocol::{ErrorCode, Literal, Request};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -119,6 +120,18 @@ impl ForeignLink {
             waited = look().map_or(waited, Waited::Found);
         }
         let taken = waited.or_error(what, || self.instead())?;
+        self.note_taken(&taken);
+        Ok(taken)
+    }
+
+    /// The first request that waits, if one does.
+    pub(super) fn try_take(&mut self) -> Option<Taken> {
+        let taken = first(&self.inbox, &|_: &Request| true)?;
+        self.note_taken(&taken);
+        Some(taken)
+    }
+
+    fn note_taken(&mut self, taken: &Taken) {
         let decoded = Decoded::Request(taken.request.clone());
         self.log.push(TapFrame {
             message: Some(MessageId(taken.message.0)),
@@ -129,7 +142,6 @@ impl ForeignLink {
             bytes: taken.bytes.clone(),
             decoded,
         });
-        Ok(taken)
     }
 
     /// Requests that nobody has taken, in the order of arrival.
@@ -167,7 +179,33 @@ impl ForeignLink {
             return Err(NetError::order(what, "it was not taken"));
         }
         let bytes = encode(&held, answer, substitutions).map_err(|why| NetError::order(&what, why))?;
-        let delivered = self.write(&held, &bytes, &what);
+        self.send(message, &held, bytes, answer, &what)
+    }
+
+    /// Answers with the frame of a master as it is, after the substitutions in the body.
+    pub(super) fn answer_frame(
+        &mut self,
+        message: ForeignMessage,
+        frame: &Frame<ResponseHeader>,
+        substitutions: &[Substitution],
+    ) -> Result<bool, NetError> {
+        let what = self.what("answering", message);
+        let held = self.held(message, &what)?;
+        let answer = read_answer(held.request.rpc(), held.sequence, frame);
+        let mut bytes = frame.raw();
+        substitute(&mut bytes[ResponseHeader::BYTES..], substitutions);
+        self.send(message, &held, bytes, &answer, &what)
+    }
+
+    fn send(
+        &mut self,
+        message: ForeignMessage,
+        held: &Held,
+        bytes: Vec<u8>,
+        answer: &Answer,
+        what: &str,
+    ) -> Result<bool, NetError> {
+        let delivered = self.write(held, &bytes, what);
         self.inbox.state().held.remove(&message.0);
         // The connection may be read again.
         self.inbox.changes.note();
@@ -177,7 +215,7 @@ impl ForeignLink {
         } else {
             Leg::ResponseUndeliverable
         };
-        self.note(message, &held, leg, bytes, Decoded::from(answer));
+        self.note(message, held, leg, bytes, Decoded::from(answer));
         Ok(delivered)
     }
 

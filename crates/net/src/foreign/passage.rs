@@ -1,6 +1,7 @@
 //! One transfer through a relay, and how far it is. Every step can be broken off at any time and gone on with: what was
 //! read and not passed on is kept here.
 
+use super::socket::{has_spoken, is_hung_up};
 use moonquake_protocol::datapath::{
     DATA_HEADER_BYTES, DataHeader, DataOperation, DataStatus, DataVersion, STATUS_BYTES,
 };
@@ -86,6 +87,10 @@ impl Passage {
         owner: &TcpStream,
     ) -> Result<Option<DataStatus>, Stop> {
         let raw = self.raw;
+        // Between two transfers an owner has nothing to say but its end.
+        if self.raw_passed == 0 && has_spoken(owner) {
+            return Err(Stop::Owner);
+        }
         let passed = push(owner, &raw, &mut self.raw_passed).await;
         passed.map_err(|_| Stop::Owner)?;
         if self.is_write() || !self.has_status() {
@@ -130,6 +135,7 @@ impl Passage {
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
         while self.moved < until {
+            self.look(client, owner).await?;
             let left = until - self.moved;
             if self.ahead.is_empty() {
                 self.fetch(client, owner, left.min(CHUNK_BYTES)).await?;
@@ -138,6 +144,17 @@ impl Passage {
             let count = self.hand_on(client, owner, now).await?;
             out.extend(self.ahead.drain(..count));
             self.moved += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Whether the receiver can still be told anything: what it had said or done before is not overlooked.
+    async fn look(&mut self, client: &TcpStream, owner: &TcpStream) -> Result<(), Stop> {
+        if self.is_write() && has_spoken(owner) {
+            return Err(self.early_word(client, owner).await);
+        }
+        if !self.is_write() && is_hung_up(client) {
+            return Err(Stop::Client);
         }
         Ok(())
     }

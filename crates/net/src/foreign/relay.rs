@@ -4,7 +4,7 @@ use super::introduction::{introduce, look_up};
 use super::kernel::end_of;
 use super::lanes::Lanes;
 use super::passage::{Passage, Stage, Stop};
-use super::socket::is_hung_up;
+use super::socket::{is_hung_up, unread_bytes};
 use super::wait::{Waited, poll_until, wait_unless};
 use super::{Gone, RelayEvent};
 use crate::runtime::{Net, NetError};
@@ -126,6 +126,16 @@ impl Relay {
             waited = look().map_or(waited, Waited::Found);
         }
         let (transfer, passage) = waited.or_error(what, || self.instead())?;
+        Ok(self.taken(transfer, passage))
+    }
+
+    /// The first transfer that waits, if one does.
+    pub(super) fn try_take(&mut self) -> Option<RelayTransfer> {
+        let (transfer, passage) = first(&self.lanes, &|_: &DataHeader| true)?;
+        Some(self.taken(transfer, passage))
+    }
+
+    fn taken(&mut self, transfer: RelayTransfer, passage: Passage) -> RelayTransfer {
         let (connection, header) = (passage.lane, passage.header());
         self.log.push(RelayEvent::Arrived {
             transfer,
@@ -133,7 +143,29 @@ impl Relay {
             header,
         });
         self.passages.insert(transfer, passage);
-        Ok(transfer)
+        transfer
+    }
+
+    /// Bytes of the payload that were not passed on.
+    pub(super) fn missing(&self, transfer: RelayTransfer) -> u64 {
+        self.passages.get(&transfer).map_or(0, Passage::missing)
+    }
+
+    /// How many bytes can be carried without waiting for the sender; 1 if it is gone, so that carrying tells it. `None`:
+    /// nothing has come.
+    pub(super) fn ready(&self, transfer: RelayTransfer) -> Option<u64> {
+        let passage = self.passages.get(&transfer)?;
+        let client = self.lanes.client(passage.lane);
+        let sender = if passage.is_write() {
+            client.as_deref()
+        } else {
+            self.partners.get(&passage.lane)
+        };
+        let Some(sender) = sender else { return Some(1) };
+        match unread_bytes(sender) {
+            0 => is_hung_up(sender).then_some(1),
+            count => Some(count),
+        }
     }
 
     /// Transfers that nobody has taken, in the order of arrival.

@@ -46,8 +46,17 @@ impl Wire {
 
 /// Whether the end of the other side has arrived, behind whatever is unread.
 pub(super) fn is_hung_up(stream: &TcpStream) -> bool {
-    let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
-    let mut asked = [PollFd::new(stream, ends)];
+    has(stream, PollFlags::RDHUP)
+}
+
+/// Whether the other side has sent something that is unread, or its end has arrived.
+pub(super) fn has_spoken(stream: &TcpStream) -> bool {
+    has(stream, PollFlags::RDHUP | PollFlags::IN)
+}
+
+/// Asks the kernel. What the runtime knows of a socket is what it has been told of, and that may be late.
+fn has(stream: &TcpStream, event: PollFlags) -> bool {
+    let mut asked = [PollFd::new(stream, event | PollFlags::HUP | PollFlags::ERR)];
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: 0,

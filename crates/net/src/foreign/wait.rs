@@ -101,12 +101,17 @@ impl<T> Waited<T> {
     }
 }
 
+/// A look at the kernel is over; the next may bring something else.
+pub(super) async fn rest() {
+    tokio::time::sleep(KERNEL_EVERY).await;
+}
+
 /// Asks again and again until there is an answer. For states of the kernel that no event tells.
 pub(super) async fn poll_until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     loop {
         if let Some(found) = ask() {
             return found;
         }
-        tokio::time::sleep(KERNEL_EVERY).await;
+        rest().await;
     }
 }
