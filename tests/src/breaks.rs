@@ -52,7 +52,7 @@ pub struct Noticing {
 pub fn words(flip: Flip, row: &Deadline) -> String {
     match (flip, row.compare, row.domain) {
         (Flip::Compare, Compare::Inclusive, _) => "reached only after the instant".to_owned(),
-        (Flip::Compare, Compare::Strict, _) => "reached at the instant itself".to_owned(),
+        (Flip::Compare, Compare::Strict | Compare::StrictMs, _) => "reached at the instant itself".to_owned(),
         (Flip::Clock, _, Domain::Realtime) => "compared on the monotonic clock".to_owned(),
         (Flip::Clock, _, Domain::Monotonic) => "compared on the wall clock".to_owned(),
         (Flip::Base, ..) => format!("counted from {}", row.mistaken.unwrap_or(row.base)),

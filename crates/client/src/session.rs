@@ -4,8 +4,8 @@ use crate::get::{finish, is_late, lease_base};
 use crate::operation::total;
 use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, Moved, NearMemory, Operation, Outcome, Want,
-    memory_of, preferred_replica,
+    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, Moved, NearMemory, Operation,
+    Outcome, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;

@@ -70,6 +70,8 @@ pub enum Compare {
     Inclusive,
     /// Reached only after it: `now > base + length`.
     Strict,
+    /// Reached only after it in whole milliseconds, each reading rounded down: `now / 1 ms > base / 1 ms + length / 1 ms`.
+    StrictMs,
 }
 
 /// Who looks at the deadline.
@@ -159,9 +161,9 @@ deadlines! {
     ClientLease "client_lease" Monotonic Inclusive Client Length::Timeout("lease"), from "just before the query is sent",
         not "the arrival of the answer",
         then "the read fails with LEASE_EXPIRED", mirrors "now >= before_rpc + lease_ttl";
-    Transfer "transfer" Realtime Strict Client Length::Timeout("transfer"), from "the transfer is submitted",
+    Transfer "transfer" Realtime StrictMs Client Length::Timeout("transfer"), from "the transfer is submitted",
         not "the last byte that moved",
-        then "the operation fails with TRANSFER_FAIL", mirrors "now - submit > 60 s";
+        then "the operation fails with TRANSFER_FAIL", mirrors "now_ms - submit_ms > 60000";
     Progress "progress" Monotonic Inclusive Client Length::Timeout("progress"), from "the last byte that moved",
         not "the transfer is submitted",
         then "the transport closes the connection", mirrors "MC_TCP_PROGRESS_TIMEOUT_SEC";

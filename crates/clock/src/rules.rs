@@ -1,7 +1,9 @@
 //! How deadlines are compared in one run: the table, with switches for quirks and for tests that flip a comparison.
 
 use crate::{Clocks, Compare, DEADLINES, DeadlineId, Domain, Marks, Span};
-use std::cmp::Ordering;
+
+/// Nanoseconds of a millisecond.
+const MS: u128 = 1_000_000;
 
 /// How one deadline is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +38,13 @@ pub enum Flip {
 }
 
 impl Compare {
-    /// Whether a deadline that stands so to the present is reached.
-    fn is_met(self, now_to_due: Ordering) -> bool {
+    /// The first nanosecond at which a deadline counts as reached.
+    fn first(self, base_ns: u64, length_ns: u64) -> u128 {
+        let (base, length) = (u128::from(base_ns), u128::from(length_ns));
         match self {
-            Compare::Inclusive => now_to_due.is_ge(),
-            Compare::Strict => now_to_due.is_gt(),
+            Compare::Inclusive => base + length,
+            Compare::Strict => base + length + 1,
+            Compare::StrictMs => (base / MS + length / MS + 1) * MS,
         }
     }
 }
@@ -49,7 +53,7 @@ impl Rule {
     /// The rule with one part turned around.
     fn flipped(self, id: DeadlineId, flip: Flip) -> Rule {
         match (flip, self.compare, self.domain) {
-            (Flip::Compare, Compare::Strict, _) => Rule {
+            (Flip::Compare, Compare::Strict | Compare::StrictMs, _) => Rule {
                 compare: Compare::Inclusive,
                 ..self
             },
@@ -73,9 +77,8 @@ impl Rule {
     }
 
     fn until(self, base: Clocks, length: Span, now: Clocks) -> Span {
-        let strict = u128::from(self.compare == Compare::Strict);
-        let due = u128::from(base.raw(self.domain)) + u128::from(length.ns) + strict;
-        let wait = due.saturating_sub(u128::from(now.raw(self.domain)));
+        let first = self.compare.first(base.raw(self.domain), length.ns);
+        let wait = first.saturating_sub(u128::from(now.raw(self.domain)));
         Span::from_ns(u64::try_from(wait).unwrap_or(u64::MAX))
     }
 }
@@ -157,17 +160,16 @@ impl Rules {
     /// Whether the deadline `length` after `base` is reached at `now`. Both readings come from the same actor.
     pub fn reached(&self, id: DeadlineId, base: Clocks, length: Span, now: Clocks) -> bool {
         let rule = self.rule(id);
-        let order = |domain| {
-            let due = u128::from(base.raw(domain)) + u128::from(length.ns);
-            u128::from(now.raw(domain)).cmp(&due)
+        let is_met = |compare: Compare, domain| {
+            u128::from(now.raw(domain)) >= compare.first(base.raw(domain), length.ns)
         };
-        let (own, other) = (order(rule.domain), order(rule.domain.other()));
-        let answer = rule.compare.is_met(own);
-        // A master asks this for every object of an eviction round, so the two flips are not tried but seen.
-        if own.is_eq() {
+        let answer = is_met(rule.compare, rule.domain);
+        // A master asks this for every object of an eviction round, so the flips are not made but compared.
+        let flipped = rule.flipped(id, Flip::Compare).compare;
+        if is_met(flipped, rule.domain) != answer {
             self.mattered[Flip::Compare as usize].set(id as usize);
         }
-        if rule.compare.is_met(other) != answer {
+        if is_met(rule.compare, rule.domain.other()) != answer {
             self.mattered[Flip::Clock as usize].set(id as usize);
         }
         answer

@@ -187,7 +187,7 @@ fn deadline(reached: &Reached<'_, &Deadline>) -> String {
     );
     let when = match row.compare {
         Compare::Inclusive => "at",
-        Compare::Strict => "after",
+        Compare::Strict | Compare::StrictMs => "after",
     };
     let words = format!(
         "{when} {length} from {} ({clock}), {actor}: {}",

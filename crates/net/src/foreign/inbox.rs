@@ -126,7 +126,8 @@ impl Inbox {
         self.state().refuses = true;
         self.changes.note();
         // An error means that the link has ended, which its owner sees as well.
-        let _ended = self.reachable.subscribe().wait_for(|reachable| *reachable).await;
+        let mut reachable = self.reachable.subscribe();
+        drop(reachable.wait_for(|reachable| *reachable).await);
         let listener = held.listen(BACKLOG)?;
         self.state().refuses = false;
         self.changes.note();
@@ -140,7 +141,7 @@ impl Inbox {
             let accepted = tokio::select! {
                 biased;
                 () = self.life.killed() => return,
-                _ = reachable.wait_for(|reachable| !*reachable) => {
+                () = async { drop(reachable.wait_for(|reachable| !*reachable).await) } => {
                     drop(listener);
                     let again = tokio::select! {
                         biased;
@@ -274,6 +275,9 @@ impl Inbox {
 
     /// Returns when all that the client had sent or begun before this call was accepted and read.
     pub(super) async fn settle(&self) -> Result<(), NetError> {
+        if self.state().refuses {
+            return Ok(());
+        }
         let failed = |error| NetError::io("connecting to a listener of our own", error);
         let probe = TcpSocket::new_v4().map_err(failed)?;
         probe

@@ -27,6 +27,7 @@ pub(super) fn tell(plan: &Plan, page: &mut Page) {
         let compare = match row.compare {
             Compare::Inclusive => "At that instant",
             Compare::Strict => "1ns after that instant",
+            Compare::StrictMs => "When more whole milliseconds than that have passed",
         };
         page.item(
             "  - ",

@@ -131,7 +131,7 @@ fn next_line(from: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     words: Mutex<Words>,
-    closed: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -149,9 +149,10 @@ impl Tail {
             bytes.extend(&buffer[..length]);
             let surplus = bytes.len().saturating_sub(TAIL_BYTES);
             bytes.drain(..surplus);
+            self.changed.notify_all();
         }
         self.lock().closed = true;
-        self.closed.notify_all();
+        self.changed.notify_all();
     }
 
     /// It as text, or a remark in its place.
@@ -169,8 +170,21 @@ impl Tail {
     pub(crate) fn whole(&self, limit: Duration) -> String {
         let words = self.lock();
         let open = |words: &mut Words| !words.closed;
-        drop(self.closed.wait_timeout_while(words, limit, open));
+        drop(self.changed.wait_timeout_while(words, limit, open));
         self.text()
+    }
+
+    /// Waits until something is found in its whole lines, at most `limit` of real time or until it closes.
+    pub(crate) fn find<T>(&self, limit: Duration, look: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let mut found = None;
+        let missing = |words: &mut Words| {
+            let all: Vec<u8> = words.bytes.iter().copied().collect();
+            let text = String::from_utf8_lossy(&all);
+            found = text.rsplit_once('\n').and_then(|(whole, _)| look(whole));
+            found.is_none() && !words.closed
+        };
+        drop(self.changed.wait_timeout_while(self.lock(), limit, missing));
+        found
     }
 
     fn lock(&self) -> MutexGuard<'_, Words> {

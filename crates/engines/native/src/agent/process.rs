@@ -276,6 +276,11 @@ impl Agent {
         self.exit_status()
     }
 
+    /// Waits until something is found in the whole lines of what it has written, at most `limit` of real time.
+    pub fn await_words<T>(&self, limit: Duration, look: impl Fn(&str) -> Option<T>) -> Option<T> {
+        self.tail.find(limit, look)
+    }
+
     /// The end of what it and the client's own log have written.
     pub fn stderr_tail(&self) -> String {
         self.tail.text()

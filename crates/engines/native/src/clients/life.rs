@@ -1,7 +1,7 @@
 //! The life of a real client: start, readiness, heartbeat, freeze, end.
 
 use super::names::Mounted;
-use super::{LIMIT, MasterSide, RealClient, RealClients, buffers};
+use super::{LIMIT, MasterSide, RealClient, RealClients, buffers, support};
 use crate::agent::{Agent, AgentOptions, Command, Setup};
 use crate::process::{ClientPage, SleepKind, Sleeper};
 use moonquake_clock::Clocks;
@@ -57,11 +57,13 @@ impl<M: MasterSide> RealClients<M> {
         let page = ClientPage::create(start.clocks).map_err(PortError::new)?;
         let link = ForeignLink::listen(&self.net, &start.actor).map_err(PortError::new)?;
         let variables = page.environment(&self.library);
+        let settings = support::settings(&self.plan.world.timeouts).map_err(PortError)?;
         let options = AgentOptions {
             arena_size: buffers::ARENA_BYTES,
             environment: variables
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
+                .chain(settings.map(|(name, value)| (name.to_owned(), value)))
                 // Its id stands in a line of that level.
                 .chain([("GLOG_minloglevel".to_owned(), "0".to_owned())])
                 .collect(),

@@ -22,20 +22,39 @@ fn unsupported_world(plan: &Plan) -> Option<String> {
     }
     let small = world.segments.iter().find(|(_, size)| *size < LEAST_BYTES);
     if let Some((node, size)) = small {
-        return Some(format!("the real client mounts 16 MiB at least, and {node} has {size} B"));
+        return Some(format!(
+            "the real client mounts 16 MiB at least, and {node} has {size} B"
+        ));
     }
     if world.local_buffer_bytes < LEAST_BYTES {
         return Some("the real client has 16 MiB of staging memory at least".to_owned());
     }
-    let lengths = [
-        ("rpc", world.timeouts.rpc, fixed.rpc),
-        ("transfer", world.timeouts.transfer, fixed.transfer),
-        ("progress", world.timeouts.progress, fixed.progress),
-    ];
-    let (name, _, fixed) = lengths.into_iter().find(|(_, asked, fixed)| asked != fixed)?;
-    Some(format!(
-        "the real client has {fixed} for {name}, and nothing sets that"
-    ))
+    if world.timeouts.transfer != fixed.transfer {
+        let fixed = fixed.transfer;
+        return Some(format!(
+            "the real client has {fixed} for transfer, and nothing sets that"
+        ));
+    }
+    settings(&world.timeouts).err()
+}
+
+/// The variables that give the real client its time-outs.
+///
+/// # Errors
+/// Which of them has no such value.
+pub(crate) fn settings(timeouts: &Timeouts) -> Result<[(&'static str, String); 2], String> {
+    let whole = |name: &str, ns: u64, unit_ns: u64, unit: &str| match ns % unit_ns {
+        0 if ns > 0 => Ok((ns / unit_ns).to_string()),
+        _ => Err(format!(
+            "the real client takes {name} in whole {unit}, one at least"
+        )),
+    };
+    let progress = whole("progress", timeouts.progress.ns, 1_000_000_000, "seconds")?;
+    let rpc = whole("rpc", timeouts.rpc.ns, 1_000_000, "milliseconds")?;
+    Ok([
+        ("MC_TCP_PROGRESS_TIMEOUT_SEC", progress),
+        ("MC_RPC_TIMEOUT_MS", rpc),
+    ])
 }
 
 fn unsupported_action(action: &Do) -> Option<String> {

@@ -8,8 +8,8 @@
 )]
 
 mod boundaries;
-mod clients;
 mod client_page;
+mod clients;
 mod determinism;
 mod echo;
 mod edges;
