@@ -5,8 +5,8 @@
 //! devices are seeded. Nothing here spins and nothing here keeps time of its own.
 //!
 //! The page says which process this is. In a master it is all of the above. In a client (Python with the client library in it) condition variables and
-//! random devices stay libc's; clocks and long sleeps are the page's, timers and long condition waits follow them ([`timers`],
-//! [`client_conditions`]), and calls on TCP sockets can be logged by address and stopped at a byte ([`transfers`]).
+//! random devices stay libc's; clocks and long sleeps are the page's, timers and long condition waits follow them (`timers`,
+//! `client_conditions`), and calls on TCP sockets can be logged by address and stopped at a byte (`transfers`).
 //!
 //! It is a `cdylib` only: linked into a Rust program it would take that program's clock away.
 #![allow(
