@@ -1,5 +1,5 @@
 //! Condition variables without libc's own: waiting happens on the slot of the thread. In a client only long waits do that, see
-//! [`client_conditions`].
+//! `client_conditions`.
 //!
 //! Registering comes before the mutex is released, so no signal is lost; the signaller marks the sleeper as awake, so once it
 //! returns, "the worker sleeps" can no longer be seen by mistake.

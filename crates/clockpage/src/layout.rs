@@ -142,7 +142,8 @@ pub struct Page {
     pub gates_open: AtomicU32,
     /// Process that mapped the page, 0 before.
     pub attached_pid: AtomicU32,
-    /// Futex that changes whenever a thread sleeps for the first time (in a client: every time) and with every [`SocketEvent`].
+    /// Futex that changes whenever a thread sleeps for the first time (in a client: every time, and with every timer that is set) and
+    /// with every [`SocketEvent`].
     pub activity: AtomicU32,
     /// Socket events so far; those beyond [`SOCKET_EVENTS`] are dropped.
     pub socket_event_count: AtomicU32,

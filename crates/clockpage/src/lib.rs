@@ -4,6 +4,10 @@
 //! through; condition variables wait on the same slots, so that "this thread sleeps again" can be observed without a race; random
 //! devices are seeded. Nothing here spins and nothing here keeps time of its own.
 //!
+//! The page says which process this is. In a master it is all of the above. In a client (Python with the client library in it) condition variables and
+//! random devices stay libc's; clocks and long sleeps are the page's, timers and long condition waits follow them (`timers`,
+//! `client_conditions`), and calls on TCP sockets can be logged by address and stopped at a byte (`transfers`).
+//!
 //! It is a `cdylib` only: linked into a Rust program it would take that program's clock away.
 #![allow(
     unsafe_code,

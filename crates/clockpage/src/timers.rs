@@ -8,6 +8,7 @@ use crate::clocks;
 use crate::layout::client::{ClientPart, TIMERS, Timer};
 use crate::layout::{Page, SERVED_MONOTONIC};
 use crate::page::page;
+use crate::slot;
 use crate::system;
 use libc::{c_int, itimerspec};
 use std::sync::atomic::Ordering;
@@ -143,6 +144,7 @@ unsafe extern "C" fn timerfd_settime(
         );
     }
     drop(held);
+    slot::announce(page());
     if disarmed == 0 && !old.is_null() {
         // SAFETY: the caller's promise.
         unsafe { old.write(before) };

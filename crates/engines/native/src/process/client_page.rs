@@ -3,6 +3,12 @@
 //! A client under this page does nothing in real time except computing, talking to its sockets and sleeping in its main thread. Every wait
 //! here is for an event of the process, with a limit of real time that turns a hang into an error.
 //!
+//! **Stepping.** A step is for a client that stands: one that is about to set a relative timer when the clock is changed sets it by the new time. Know
+//! by an event that it waits (its request was seen, its thread stands in a pause or has gone back to `epoll_wait`), and only then step.
+//!
+//! **Waiting for a transfer.** The release polls: the caller's thread reads the clock until its transfer is done or more than 60,000 ms have passed on
+//! it, counted from when it began to poll. The library lets a thread that polls rest for 1 ms of real time after every 128 reads.
+//!
 //! **Closing the store.** `close()` joins the ping thread and the task poll thread, which are gated. Either call
 //! [`ClientPage::open_gates`] (nothing is held any more, so more pings go out until the threads have noticed), or call `close()` and
 //! [`ClientPage::grant`] every sleeper of [`SleepKind::Sleep`] until it returns. A transport thread that stands in a pause also blocks it.
@@ -173,6 +179,22 @@ impl ClientPage {
             .collect();
         deadlines.sort_unstable();
         deadlines
+    }
+
+    /// Waits until `wanted` is true of the running timers, as [`ClientPage::timers`] gives them.
+    ///
+    /// An event loop that sets a timer later than one it has already tells the kernel nothing, so that one is not seen here.
+    ///
+    /// # Errors
+    /// [`ProcessError::ClientTimedOut`].
+    pub fn await_timer_set(
+        &self,
+        wanted: impl Fn(&[MonotonicNs]) -> bool,
+        limit: Duration,
+    ) -> Result<Vec<MonotonicNs>, ProcessError> {
+        until(limit, &self.page().activity, "certain timers", |_| {
+            Some(self.timers()).filter(|timers| wanted(timers))
+        })
     }
 
     /// Lets everything through from now on, so that the process can end: sleeps, condition waits, the pause, and the socket log,

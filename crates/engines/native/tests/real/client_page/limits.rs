@@ -4,7 +4,7 @@ use super::rig::{LIMIT, Pair, Python};
 use crate::Test;
 use crate::rig::{Rig, START};
 use moonquake_clock::{Clocks, Span};
-use moonquake_native::process::Direction;
+use moonquake_native::process::{Direction, PauseRule};
 use std::time::{Duration, Instant};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -73,6 +73,8 @@ fn transfer_limit() {
         .page
         .await_pause(LIMIT)
         .unwrap_or_else(|error| panic!("{error}"));
+    // Its 60 s count from when it begins to poll, which may be after the first bytes.
+    await_looks(reader);
     reader.at(Span::from_secs(60));
     await_looks(reader);
     assert_eq!(
@@ -101,10 +103,16 @@ fn transfer_limit() {
 
 fn progress_limit() {
     let mut pair = Pair::with_object(1 << 20);
-    pair.owner.signal("STOP");
+    pair.owner.page.pause_at(PauseRule {
+        direction: Direction::Sent,
+        local_port: Some(pair.data_port),
+        peer_port: None,
+        at_bytes: pair.answer_bytes + 300_000,
+    });
     pair.begin_get();
-    pair.await_request_to_owner();
+    pair.await_data(300_000);
     let reader = &pair.reader;
+    await_looks(reader);
     let deadline = START.monotonic + Span::from_secs(30);
     reader.at(Span::from_secs(30) - ONE);
     await_looks(reader);
@@ -120,7 +128,7 @@ fn progress_limit() {
     );
     reader.at(Span::from_secs(30));
     assert_eq!(reader.finish(), "-800");
-    pair.owner.signal("CONT");
+    pair.owner.page.release_pause();
 }
 
 fn lease() {

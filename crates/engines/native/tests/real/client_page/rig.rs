@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Real time after which a wait is a hang.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
@@ -112,14 +112,6 @@ impl Python {
     /// What it came to, if it has by then.
     pub(crate) fn finish_within(&self, limit: Duration) -> Option<String> {
         self.answers.recv_timeout(limit).ok()
-    }
-
-    /// Sends a signal, by its name without `SIG`.
-    pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("/bin/kill")
-            .args([format!("-{name}"), self.child.id().to_string()])
-            .status();
-        assert!(sent.expect("kill starts").success());
     }
 
     /// Processor time of all its threads.
@@ -263,20 +255,26 @@ impl Pair {
             .sum()
     }
 
-    /// Waits until the reader has sent something to the owner's data port.
-    pub(crate) fn await_request_to_owner(&self) {
-        loop {
-            let accesses = self.reader.page.drain_sockets();
-            let to_owner = |access: &SocketAccess| {
-                access.direction == Direction::Sent && access.peer_port == self.data_port
-            };
-            if accesses.iter().any(to_owner) {
-                return;
-            }
+    /// Waits until so many bytes have come into the buffer, and the thread that received them has gone back to waiting for more: what it
+    /// does about them, such as setting its timers anew, is done then.
+    pub(crate) fn await_data(&self, data_bytes: u64) {
+        let (mut came, mut tid) = (0, 0);
+        while came < data_bytes {
             self.reader
                 .page
                 .await_sockets(LIMIT)
-                .unwrap_or_else(|error| panic!("{error}"));
+                .unwrap_or_else(|error| panic!("{error}: {came} bytes came"));
+            let accesses = self.reader.page.drain_sockets();
+            came += self.within(&accesses, Direction::Received);
+            tid = accesses.last().map_or(tid, |access| access.tid);
+        }
+        assert_eq!(came, data_bytes);
+        let call = format!("/proc/{}/task/{tid}/syscall", self.reader.child.id());
+        let until = Instant::now() + LIMIT;
+        // 232 is `epoll_wait`.
+        while !std::fs::read_to_string(&call).is_ok_and(|call| call.starts_with("232 ")) {
+            assert!(Instant::now() < until, "the thread does not come back");
+            std::thread::yield_now();
         }
     }
 
