@@ -262,12 +262,18 @@ impl Proxy {
         Ok(())
     }
 
+    /// The client dies, and the master sees its connections end.
+    fn kill(&mut self) {
+        (self.kill)();
+        self.ups.clear();
+    }
+
     /// Nothing of a message goes on.
     fn end(&mut self, message: ForeignMessage, act: Act) -> Result<(), NetError> {
         self.taken.remove(&message);
         match act {
             Act::Kill => {
-                (self.kill)();
+                self.kill();
                 self.link.discard(message)?;
             }
             Act::Cut => drop(self.link.cut(message)?),
@@ -366,16 +372,14 @@ impl Proxy {
                 self.rate = Some(rate);
                 None
             }
-            Some(Act::Cut) => {
+            Some(act @ (Act::Cut | Act::Kill)) => {
+                if act == Act::Kill {
+                    self.kill();
+                }
                 self.relays[moving.relay].close(transfer, Side::Both)?;
                 return Ok(true);
             }
-            Some(act) => {
-                if act == Act::Kill {
-                    (self.kill)();
-                }
-                Some(Until::Never)
-            }
+            Some(_) => Some(Until::Never),
         };
         if moving.wait.is_some() {
             self.moving = Some(moving);
