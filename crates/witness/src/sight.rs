@@ -8,8 +8,10 @@ use std::fmt;
 pub enum Way {
     /// An instruction of the process whose memory it is.
     Cpu,
-    /// The kernel copies for that process: `recv` and `read` into it, `send` and `write` from it.
-    Kernel,
+    /// The kernel copies for that process between the memory and a socket: `recv` writes it, `send` reads it.
+    Socket,
+    /// The kernel copies for that process between the memory and a file or pipe: `read` writes it, `write` reads it.
+    File,
     /// Another process reaches in: `process_vm_writev`, `process_vm_readv`.
     Peer,
     /// A network card reads or writes by itself (DMA).
@@ -18,13 +20,14 @@ pub enum Way {
 
 impl Way {
     /// All ways.
-    pub const ALL: [Way; 4] = [Way::Cpu, Way::Kernel, Way::Peer, Way::Nic];
+    pub const ALL: [Way; 5] = [Way::Cpu, Way::Socket, Way::File, Way::Peer, Way::Nic];
 
     /// One word for tables.
     pub fn name(self) -> &'static str {
         match self {
             Way::Cpu => "cpu",
-            Way::Kernel => "kernel",
+            Way::Socket => "socket",
+            Way::File => "file",
             Way::Peer => "peer process",
             Way::Nic => "NIC",
         }
@@ -41,12 +44,14 @@ pub struct AccessKind {
 }
 
 impl AccessKind {
-    /// All eight kinds: each way, reads before writes.
-    pub const ALL: [AccessKind; 8] = [
+    /// All kinds: each way, reads before writes.
+    pub const ALL: [AccessKind; 10] = [
         AccessKind::read(Way::Cpu),
         AccessKind::write(Way::Cpu),
-        AccessKind::read(Way::Kernel),
-        AccessKind::write(Way::Kernel),
+        AccessKind::read(Way::Socket),
+        AccessKind::write(Way::Socket),
+        AccessKind::read(Way::File),
+        AccessKind::write(Way::File),
         AccessKind::read(Way::Peer),
         AccessKind::write(Way::Peer),
         AccessKind::read(Way::Nic),
@@ -64,7 +69,7 @@ impl AccessKind {
     }
 }
 
-/// `kernel write`, as in the evidence.
+/// `socket write`, as in the evidence.
 impl fmt::Display for AccessKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let direction = if self.write { "write" } else { "read" };
@@ -100,6 +105,8 @@ impl Grain {
 pub struct Sight {
     /// Kinds of access that it sees, without a miss.
     pub sees: BTreeSet<AccessKind>,
+    /// Kinds of write that it sees if they change a byte, and misses if they write what was there.
+    pub sees_changes: BTreeSet<AccessKind>,
     /// Kinds of access that no one can make there, such as those of a card that knows nothing of the memory.
     pub absent: BTreeSet<AccessKind>,
     /// How much of an access it tells.
@@ -111,9 +118,17 @@ impl Sight {
     pub fn of(sees: impl IntoIterator<Item = AccessKind>, grain: Grain) -> Sight {
         Sight {
             sees: sees.into_iter().collect(),
+            sees_changes: BTreeSet::new(),
             absent: BTreeSet::new(),
             grain,
         }
+    }
+
+    /// A sight of changes alone, by writes of these ways.
+    pub fn of_changes(ways: impl IntoIterator<Item = Way>, grain: Grain) -> Sight {
+        let mut sight = Sight::of([], grain);
+        sight.sees_changes.extend(ways.into_iter().map(AccessKind::write));
+        sight
     }
 
     /// The same, where these kinds cannot happen.
@@ -127,20 +142,61 @@ impl Sight {
     #[must_use]
     pub fn and(mut self, other: &Sight) -> Sight {
         self.sees.extend(&other.sees);
+        self.sees_changes.extend(&other.sees_changes);
+        self.sees_changes.retain(|kind| !self.sees.contains(kind));
         self.absent.extend(&other.absent);
         self.grain = self.grain.max(other.grain);
         self
     }
 
-    /// The kinds that can happen and that it does not see, in the order of [`AccessKind::ALL`].
+    /// The kinds that can happen and that it may miss, in the order of [`AccessKind::ALL`].
     pub fn blind(&self) -> Vec<AccessKind> {
         let hidden = |kind: &AccessKind| !self.sees.contains(kind) && !self.absent.contains(kind);
         AccessKind::ALL.into_iter().filter(hidden).collect()
     }
 
-    /// The kinds seen and those that it is blind to, in the words of `moonquake_evidence::Kind::Sight`.
+    /// What it sees and what it is blind to, in the words of `moonquake_evidence::Kind::Sight`. A kind of which it sees the
+    /// changes alone stands on both sides.
     pub fn words(&self) -> (Vec<String>, Vec<String>) {
-        let sees = self.sees.iter().map(AccessKind::to_string).collect();
-        (sees, self.blind().iter().map(AccessKind::to_string).collect())
+        let changed = |kind: &AccessKind| format!("{kind} that changes a byte");
+        let sees = self.sees.iter().map(AccessKind::to_string);
+        let changes = self.sees_changes.iter().map(changed);
+        let missed = |kind: &AccessKind| match self.sees_changes.contains(kind) {
+            true => format!("{kind} of the same bytes"),
+            false => kind.to_string(),
+        };
+        (
+            sees.chain(changes).collect(),
+            self.blind().iter().map(missed).collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn together_two_see_what_either_sees_and_neither_is_believed_for_the_rest() {
+        let sockets = Sight::of([AccessKind::write(Way::Socket)], Grain::Each);
+        let canary = Sight::of_changes([Way::Cpu, Way::Socket], Grain::EndState);
+        let both = sockets
+            .and(&canary)
+            .without([Way::Nic, Way::Peer].map(AccessKind::read));
+        let (sees, blind) = both.words();
+        assert_eq!(sees, ["socket write", "cpu write that changes a byte"]);
+        assert_eq!(
+            blind,
+            [
+                "cpu read",
+                "cpu write of the same bytes",
+                "socket read",
+                "file read",
+                "file write",
+                "peer process write",
+                "NIC write"
+            ]
+        );
+        assert_eq!(both.grain, Grain::EndState);
     }
 }
