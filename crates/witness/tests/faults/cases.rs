@@ -1,18 +1,40 @@
-//! Page faults as a witness: what they tell of a transfer, and that it is not disturbed.
-#![cfg(target_os = "linux")]
+//! The cases.
 
+use libtest_mimic::Trial;
 use moonquake_witness::selftest::Subject;
 use moonquake_witness::{FaultMode, FaultWitness, How, Mapping, Witness, WitnessError, page_size};
 use std::sync::Arc;
 
-/// A witness over shared memory, unless the machine has none; `table` lists that with its reason.
-fn watched(mode: FaultMode, pages: u64) -> Option<(Arc<Mapping>, FaultWitness)> {
+/// One test a case.
+pub(crate) fn trials() -> Vec<Trial> {
+    let cases: [(&str, fn()); 5] = [
+        (
+            "the_first_access_of_a_page_is_told_and_a_write_behind_a_read",
+            first_access,
+        ),
+        ("a_new_epoch_forgets_the_old_one_and_tells_all_anew", new_epoch),
+        ("neighbouring_pages_of_one_thread_are_told_as_one", neighbours),
+        ("many_at_once_on_the_same_pages_are_all_let_go", many_at_once),
+        ("only_whole_pages_inside_are_watched", whole_pages),
+    ];
+    let ready = Subject::MinorShared.ready();
+    let trial = |(name, case): (&str, fn())| {
+        let trial = Trial::test(name, move || {
+            case();
+            Ok(())
+        });
+        match &ready {
+            Ok(()) => trial,
+            Err(why) => trial.with_kind(why.to_string()).with_ignored_flag(true),
+        }
+    };
+    cases.map(trial).into()
+}
+
+fn watched(mode: FaultMode, pages: u64) -> (Arc<Mapping>, FaultWitness) {
     let memory = Arc::new(Mapping::shared(pages * page_size()).unwrap());
-    match FaultWitness::new(memory.clone(), mode) {
-        Ok(witness) => Some((memory, witness)),
-        Err(WitnessError::Unavailable { .. }) if Subject::ProtectShared.ready().is_err() => None,
-        Err(error) => panic!("{error}"),
-    }
+    let witness = FaultWitness::new(memory.clone(), mode).unwrap();
+    (memory, witness)
 }
 
 fn told(witness: &mut FaultWitness) -> Vec<(bool, u64, u64)> {
@@ -24,11 +46,8 @@ fn told(witness: &mut FaultWitness) -> Vec<(bool, u64, u64)> {
     in_pages.collect()
 }
 
-#[test]
-fn the_first_access_of_a_page_is_told_and_a_write_behind_a_read() {
-    let Some((memory, mut witness)) = watched(FaultMode::Minor, 4) else {
-        return;
-    };
+fn first_access() {
+    let (memory, mut witness) = watched(FaultMode::Minor, 4);
     let page = page_size();
     witness.arm(0..3 * page).unwrap();
     memory.read(page + 5, &mut [0; 3]).unwrap();
@@ -45,12 +64,9 @@ fn the_first_access_of_a_page_is_told_and_a_write_behind_a_read() {
     assert_eq!(&bytes, b"\0xx\0");
 }
 
-#[test]
-fn a_new_epoch_forgets_the_old_one_and_tells_all_anew() {
+fn new_epoch() {
     for mode in [FaultMode::WriteProtect, FaultMode::Minor] {
-        let Some((memory, mut witness)) = watched(mode, 2) else {
-            return;
-        };
+        let (memory, mut witness) = watched(mode, 2);
         let page = page_size();
         for epoch in 0_u8..3 {
             witness.arm(0..2 * page).unwrap();
@@ -70,11 +86,8 @@ fn a_new_epoch_forgets_the_old_one_and_tells_all_anew() {
     }
 }
 
-#[test]
-fn neighbouring_pages_of_one_thread_are_told_as_one() {
-    let Some((memory, mut witness)) = watched(FaultMode::WriteProtect, 64) else {
-        return;
-    };
+fn neighbours() {
+    let (memory, mut witness) = watched(FaultMode::WriteProtect, 64);
     witness.arm(0..memory.len()).unwrap();
     memory.write(page_size() / 2, &vec![7; 40 * 4096]).unwrap();
     let seen = witness.accesses().unwrap();
@@ -91,11 +104,8 @@ fn neighbouring_pages_of_one_thread_are_told_as_one() {
     );
 }
 
-#[test]
-fn many_at_once_on_the_same_pages_are_all_let_go() {
-    let Some((memory, mut witness)) = watched(FaultMode::Minor, 64) else {
-        return;
-    };
+fn many_at_once() {
+    let (memory, mut witness) = watched(FaultMode::Minor, 64);
     witness.arm(0..memory.len()).unwrap();
     let page = usize::try_from(page_size()).unwrap();
     std::thread::scope(|scope| {
@@ -123,11 +133,8 @@ fn many_at_once_on_the_same_pages_are_all_let_go() {
     assert_eq!(both, [0, 1, 0, 3]);
 }
 
-#[test]
-fn only_whole_pages_inside_are_watched() {
-    let Some((memory, mut witness)) = watched(FaultMode::WriteProtect, 2) else {
-        return;
-    };
+fn whole_pages() {
+    let (memory, mut witness) = watched(FaultMode::WriteProtect, 2);
     for wrong in [0..1, 1..4096, 0..0, 0..memory.len() + page_size()] {
         assert!(witness.arm(wrong.clone()).is_err(), "{wrong:?}");
     }
