@@ -14,6 +14,7 @@ mod messages;
 mod milestones;
 mod operations;
 mod ports;
+mod registration;
 mod requests;
 mod rpcs;
 mod runner;
