@@ -1,5 +1,5 @@
-//! The calls of `userfaultfd`, as `linux/userfaultfd.h` lays them out. The crate of that name has no minor mode, and builds
-//! its constants with libclang.
+//! The calls of `userfaultfd`, as `linux/userfaultfd.h` lays them out. The crate of that name makes its constants with
+//! libclang at build time, which is much to ask for eight numbers.
 #![allow(
     unsafe_code,
     reason = "system calls on descriptors; each block says why it is sound"
@@ -137,6 +137,22 @@ pub(super) fn open() -> Result<OwnedFd, WitnessError> {
     }
     // SAFETY: a fresh descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A copy of a descriptor of another process, which this one must be allowed to trace (a child of it always is).
+pub(super) fn take(process: u32, number: i32) -> Result<OwnedFd, WitnessError> {
+    // SAFETY: takes numbers; the result is checked before use.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
+    let handle = i32::try_from(raw).ok().filter(|raw| *raw >= 0);
+    let handle = handle.ok_or_else(|| refused("find a process"))?;
+    // SAFETY: a fresh descriptor that nothing else owns.
+    let handle = unsafe { OwnedFd::from_raw_fd(handle) };
+    // SAFETY: takes numbers; the result is checked before use.
+    let raw = unsafe { libc::syscall(libc::SYS_pidfd_getfd, handle.as_raw_fd(), number, 0) };
+    let taken = i32::try_from(raw).ok().filter(|raw| *raw >= 0);
+    let taken = taken.ok_or_else(|| refused("take a descriptor of a process"))?;
+    // SAFETY: as above.
+    Ok(unsafe { OwnedFd::from_raw_fd(taken) })
 }
 
 /// The device gives the same to whoever may open it.

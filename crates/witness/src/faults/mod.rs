@@ -11,6 +11,23 @@ use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+/// A descriptor for faults in the memory of this process, for another process that watches it: see [`take`].
+///
+/// # Errors
+/// [`WitnessError::Unavailable`] where the kernel has no such faults or does not permit them; with its cure.
+pub fn descriptor() -> Result<OwnedFd, WitnessError> {
+    abi::open()
+}
+
+/// The descriptor with that number of another process, for [`FaultWitness::adopt`]. This process must be allowed to trace the
+/// other one, as it is allowed to trace a child.
+///
+/// # Errors
+/// When there is no such process or descriptor, or it may not be taken.
+pub fn take(process: u32, number: i32) -> Result<OwnedFd, WitnessError> {
+    abi::take(process, number)
+}
+
 /// Which accesses cause a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultMode {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// One test a case.
 pub(crate) fn trials() -> Vec<Trial> {
-    let cases: [(&str, fn()); 5] = [
+    let cases: [(&str, fn()); 6] = [
         (
             "the_first_access_of_a_page_is_told_and_a_write_behind_a_read",
             first_access,
@@ -16,6 +16,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("neighbouring_pages_of_one_thread_are_told_as_one", neighbours),
         ("many_at_once_on_the_same_pages_are_all_let_go", many_at_once),
         ("only_whole_pages_inside_are_watched", whole_pages),
+        (
+            "the_memory_of_another_process_is_watched_and_let_go",
+            crate::process::another_process,
+        ),
     ];
     let ready = Subject::MinorShared.ready();
     let trial = |(name, case): (&str, fn())| {

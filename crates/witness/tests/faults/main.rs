@@ -3,8 +3,14 @@
 
 #[cfg(target_os = "linux")]
 mod cases;
+#[cfg(target_os = "linux")]
+mod process;
 
 fn main() {
+    #[cfg(target_os = "linux")]
+    if std::env::args().nth(1).as_deref() == Some(process::CHILD) {
+        return process::obey();
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     #[cfg(target_os = "linux")]
     let trials = cases::trials();
