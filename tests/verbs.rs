@@ -16,6 +16,7 @@ fn needs(verb: Verb) -> Vec<String> {
         Verb::Get | Verb::Exist | Verb::Size | Verb::Remove | Verb::GetStart => &[key],
         Verb::RemoveByRegex => &["regex = \"^k\""],
         Verb::Fill => &["into = \"b1\"", "size = \"1MiB\""],
+        Verb::RegisterBuffer | Verb::UnregisterBuffer => &["into = \"b1\""],
         Verb::Rpc(rpc) => return fields(rpc),
         _ => &[],
     };

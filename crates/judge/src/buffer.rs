@@ -79,6 +79,7 @@ fn of_staging(view: &View<'_>, lanes: &Lanes, client: &str, first: Op, failed: &
         answer,
         late_by_others,
         by_others: Vec::new(),
+        life: Vec::new(),
     }
 }
 
@@ -185,6 +186,7 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
             _ => {}
         }
     }
+    let life = crate::life::of(view, name, late.iter().chain(&late_by_others));
     let answer = if late.is_empty() {
         unseen(view, name, from)
     } else {
@@ -196,6 +198,7 @@ fn of_name(view: &View<'_>, lanes: &Lanes, name: &str, failed: &Failed) -> NameA
         answer,
         late_by_others,
         by_others,
+        life,
     }
 }
 

@@ -311,6 +311,10 @@ pub(crate) fn names(step: &moonquake_scenario::Step, name: &str) -> bool {
     let What::Do(action) = &step.what else {
         return false;
     };
+    // Who registers a buffer does not use it.
+    if action.verb.registers() {
+        return false;
+    }
     let Do { from, into, bind, .. } = action;
     from.iter().chain(into).chain(bind).any(|own| {
         own == name || (own.contains("{i}") && (1..=step.times).any(|i| Do::repeated(own, i) == name))

@@ -122,6 +122,53 @@ pub struct NameAnswer {
     pub late_by_others: Vec<Touch>,
     /// Other accesses since then by operations that had not failed. They are not late.
     pub by_others: Vec<Touch>,
+    /// What became of a caller's buffer from its registration on, in order; empty for ranges and staging memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub life: Vec<LifeEvent>,
+}
+
+/// What can become of a caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LifeStage {
+    /// The transfer engine was told of it by a step. Without such a step it is told before the first use.
+    Registered,
+    /// An operation took it.
+    Lent,
+    /// That operation reported its result: the buffer is its caller's again.
+    Returned,
+    /// Bytes of it were read or written by an operation that did not have it.
+    Touched,
+    /// The transfer engine was told to forget it.
+    Unregistered,
+}
+
+impl LifeStage {
+    /// One word for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            LifeStage::Registered => "registered",
+            LifeStage::Lent => "lent",
+            LifeStage::Returned => "returned",
+            LifeStage::Touched => "touched",
+            LifeStage::Unregistered => "unregistered",
+        }
+    }
+}
+
+/// One event in the life of a caller's buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifeEvent {
+    /// What became of it.
+    pub stage: LifeStage,
+    /// By which client.
+    pub who: String,
+    /// When, on the timeline's own time; of several accesses the first.
+    pub at: Span,
+    /// The bytes that were touched: the first, and one past the last.
+    pub bytes: Option<(u64, u64)>,
+    /// In words, with the events that show it.
+    pub told: Cited,
 }
 
 /// Whether a failed operation touched the buffer after its failure.

@@ -15,6 +15,7 @@ mod instant;
 mod invariant;
 mod judgement;
 mod lease;
+mod life;
 mod master_clock;
 mod outcome;
 mod overlaps;
@@ -26,7 +27,8 @@ mod view;
 pub use cited::Cited;
 pub use invariant::INVARIANTS;
 pub use judgement::{
-    BufferAnswer, Claim, Finding, Hit, Judgement, NameAnswer, Proof, Status, Touch, Touched,
+    BufferAnswer, Claim, Finding, Hit, Judgement, LifeEvent, LifeStage, NameAnswer, Proof, Status, Touch,
+    Touched,
 };
 pub use regions::{Epoch, Idle, NOBODY, Place, RegionAccess, regions};
 

@@ -5,12 +5,12 @@ use crate::project::Projection;
 use crate::timeline::{Context, rows};
 use crate::words::{fault_in_a_sentence, fault_in_words, step_name};
 use crate::{
-    Before, BufferAnswer, Cites, Claim, Expectation, FileClaim, Injected, Invariant, Lanes, Postmortem,
-    Proof, ReportError, Run, SCHEMA, Scenario, Touched, Watched, lanes, project,
+    Before, BufferAnswer, Cites, Claim, Expectation, FileClaim, Injected, Invariant, Lanes, LifeRow,
+    Postmortem, Proof, ReportError, Run, SCHEMA, Scenario, Touched, Watched, lanes, project,
 };
 use moonquake_evidence::{Event, EventId, Evidence, Kind, Op};
 use moonquake_faults::Dimension;
-use moonquake_judge::{Cited, Finding, Judgement, NameAnswer, Status, Touch};
+use moonquake_judge::{Cited, Finding, Judgement, LifeEvent, NameAnswer, Status, Touch};
 use moonquake_scenario::{Plan, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -306,6 +306,21 @@ impl Maker<'_> {
             shown_by,
             late_by_others: self.touches(&name.late_by_others)?,
             by_others: self.touches(&name.by_others)?,
+            life: name
+                .life
+                .iter()
+                .map(|event| self.life(event))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn life(&self, event: &LifeEvent) -> Result<LifeRow, ReportError> {
+        Ok(LifeRow {
+            what: event.stage.name(),
+            who: event.who.clone(),
+            at_ns: event.at.ns,
+            bytes: event.bytes,
+            told: self.cited(&event.told)?,
         })
     }
 
@@ -434,6 +449,7 @@ fn cited_by(judgement: &Judgement) -> BTreeSet<EventId> {
     for name in &judgement.buffer.names {
         use moonquake_judge::Touched as Answer;
         cited.push(&name.since);
+        cited.extend(name.life.iter().map(|event| &event.told));
         let mut touches: Vec<_> = name.late_by_others.iter().chain(&name.by_others).collect();
         match &name.answer {
             Answer::No { witness } | Answer::CouldNotSee { witness, .. } => cited.push(witness),
@@ -462,6 +478,7 @@ fn cited_in(postmortem: &Postmortem) -> BTreeSet<EventId> {
         claims.push(&watched.since);
         claims.extend(&watched.shown_by);
         claims.extend(watched.late_by_others.iter().chain(&watched.by_others));
+        claims.extend(watched.life.iter().map(|row| &row.told));
     }
     claims
         .iter()

@@ -29,8 +29,8 @@ pub use lanes::{
 };
 pub use markdown::markdown;
 pub use model::{
-    Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, Postmortem, Proof, Run, SCHEMA,
-    Scenario, Touched, Watched,
+    Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, LifeRow, Postmortem, Proof, Run,
+    SCHEMA, Scenario, Touched, Watched,
 };
 pub use record::{Changed, Machine, Outcome, Record, RecordStatus, Saved, records_markdown};
 pub use summary::{json, json_run, summary_line};

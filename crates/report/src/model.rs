@@ -166,6 +166,39 @@ pub struct Watched {
     pub late_by_others: Vec<Claim>,
     /// Other accesses by operations that had not failed; they are not late.
     pub by_others: Vec<Claim>,
+    /// What became of a caller's buffer, in order; empty for ranges and staging memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub life: Vec<LifeRow>,
+}
+
+/// The most events of a life that a page spells out; JSON has all of them.
+const MAX_LIFE: usize = 12;
+
+impl Watched {
+    /// The events of its life that a page shows, the first and the last ones, and how many between them it leaves out.
+    pub(crate) fn life_shown(&self) -> (Vec<&LifeRow>, usize) {
+        let skipped = self.life.len().saturating_sub(MAX_LIFE);
+        let (half, behind) = (MAX_LIFE / 2, MAX_LIFE / 2 + skipped);
+        let shown = |index: &usize| skipped == 0 || *index < half || *index >= behind;
+        let rows = self.life.iter().enumerate().filter(|(index, _)| shown(index));
+        (rows.map(|(_, row)| row).collect(), skipped)
+    }
+}
+
+/// One event in the life of a caller's buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LifeRow {
+    /// `registered`, `lent`, `returned`, `touched`, `unregistered`.
+    pub what: &'static str,
+    /// By which client.
+    pub who: String,
+    /// When, in nanoseconds from the start.
+    pub at_ns: u64,
+    /// The bytes that were touched: the first, and one past the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<(u64, u64)>,
+    /// In words.
+    pub told: Claim,
 }
 
 /// How the injection was proven, or why it could not be.

@@ -1,5 +1,7 @@
 //! `moonquake doctor`.
 
+mod witnesses;
+
 use crate::engines::{Availability, availability, engine};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -12,14 +14,17 @@ use moonquake_scenario::{EngineKind, RunOptions, Verdict, parse};
 
 /// Say which engines can be had here, and what to do about the others.
 ///
-/// Every engine that can be had runs a small scenario, so that `works` is a fact and no guess.
+/// Every engine that can be had runs a small scenario, so that `works` is a fact and no guess. Every witness of accesses to
+/// memory is shown one of each kind, and must tell of those that it claims to see.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub(crate) struct Args {}
 
 const NOTES: &str = "\
 `not installed` can be mended, and `moonquake run` with such an engine exits 69. `not here` depends on the platform or on a
-variable; its scenarios are listed as skipped. `not built yet` is no part of this version.";
+variable; its scenarios are listed as skipped. `not built yet` is no part of this version.
+
+The exit status is 70 if a witness missed what it claims to see: no answer about buffers can be relied on then.";
 
 /// The story that every engine has to tell.
 const SELF_CHECK: &[u8] = include_bytes!("../self_check.scenario.toml");
@@ -53,6 +58,9 @@ pub(crate) fn execute(_: &Args, out: &mut Out) -> Result<Exit, CliError> {
         out.line(&format!("  {:<7}   is blind to {}", "", list(&sight.blind)));
     }
     out.line("");
+    let rows = moonquake_witness::selftest::measure();
+    witnesses::lines(&rows).iter().for_each(|line| out.line(line));
+    out.line("");
     out.line("Versions");
     let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
     let ours = format!("{} on {system} {processor}", env!("CARGO_PKG_VERSION"));
@@ -63,7 +71,8 @@ pub(crate) fn execute(_: &Args, out: &mut Out) -> Result<Exit, CliError> {
     ] {
         out.line(&format!("  {what:<14} {version}"));
     }
-    Ok(Exit::Ok)
+    let is_broken = rows.iter().any(|row| !row.broken().is_empty());
+    Ok(if is_broken { Exit::Harness } else { Exit::Ok })
 }
 
 /// The lines about one engine. What its witness sees is added to `sights`.

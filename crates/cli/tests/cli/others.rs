@@ -85,7 +85,10 @@ fn cli_the_doctor_lists_every_engine_with_a_cure() {
         .says("  model   available      works: a small scenario holds")
         .says("  master  not installed")
         .says("python3 .config/fetch-release.py")
-        .says("is blind to nothing");
+        .says("is blind to nothing")
+        .says("  model regions                      seen/seen               seen/seen")
+        .says("  socket log                         blind?/blind?           seen?/seen?")
+        .says("  epoch canary                       tells the end state");
     for kind in EngineKind::ALL {
         said = said.says(&format!("  {:<7} ", kind.name()));
     }

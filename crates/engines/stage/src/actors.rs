@@ -230,6 +230,7 @@ impl<P: Ports> Stage<'_, P> {
         self.close_transfers_of(name)?;
         self.forget_lanes(name);
         self.buffers.staging.forget(name);
+        self.buffers.registered.retain(|(client, _)| client != name);
         if let Some(home) = home {
             self.ports.kill_owner(&home)?;
         }

@@ -15,6 +15,7 @@ mod messages;
 mod milestones;
 mod operations;
 mod ports;
+mod registration;
 mod requests;
 mod rpcs;
 mod runner;

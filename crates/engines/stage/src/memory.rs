@@ -7,8 +7,8 @@ use moonquake_client::{BufferPlace, ByteRange, Move, NearMemory};
 use moonquake_evidence::{Content, Kind, Observer, Op, Range, staging_of};
 use moonquake_scenario::{Do, What};
 use moonquake_witness::{Region, classify, classify_at, fill};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which buffer an operation uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,8 @@ pub(crate) struct Buffers {
     /// How large the caller has made a named buffer. One that it gave no size is as large as what is read into it.
     sizes: BTreeMap<String, u64>,
     pub(crate) staging: Staging,
+    /// The buffers that a client's transfer engine has been told of.
+    pub(crate) registered: BTreeSet<(String, String)>,
     /// Where the objects of a batch, or the ranges of one object, lie in a named buffer that they were read into.
     layouts: BTreeMap<String, Vec<BufferPlace>>,
     pending: Vec<Access>,

@@ -47,7 +47,7 @@ pub fn run<P: Ports>(
     Ok(stage.log.finish(baseline))
 }
 
-fn ended(outcome: &str, note: Option<String>) -> Kind {
+pub(crate) fn ended(outcome: &str, note: Option<String>) -> Kind {
     Kind::StepEnded {
         outcome: outcome.to_owned(),
         entries: Vec::new(),
@@ -309,6 +309,9 @@ impl<P: Ports> Stage<'_, P> {
         if action.verb == Verb::Fill {
             return self.play_fill(action, &who, op).map(|()| None);
         }
+        if action.verb.registers() {
+            return self.play_registration(action, &who, op).map(|()| None);
+        }
         if action.verb == Verb::GetEnd {
             self.end_session(&who, action.use_step);
             return self.ended(&who, op, ended("ok", None)).map(|()| None);
@@ -328,6 +331,7 @@ impl<P: Ports> Stage<'_, P> {
                     prepared.size,
                 )?;
                 if let Some(buffer) = &prepared.buffer {
+                    self.buffers.imply_registration(&who, buffer);
                     self.buffers.lay_plain(buffer);
                 }
                 if let Some(BufferKey::Named(name)) =

@@ -25,6 +25,9 @@ pub(super) fn lanes(view: &View<'_>, failed: &Failed) -> Vec<Lane> {
         let (Some(action), Some(began)) = (view.action(*op), run.began) else {
             continue;
         };
+        if action.verb.registers() {
+            continue;
+        }
         for name in action.from.iter().chain(&action.into) {
             let name = Do::repeated(name, op.repetition);
             let size = sizes.entry(name.clone()).or_default();

@@ -189,11 +189,32 @@ fn of_one(postmortem: &Postmortem, watched: &Watched) -> Markup {
                 }
             }
         }
+        @if !watched.life.is_empty() { (life(watched)) }
         @if !watched.by_others.is_empty() {
             details {
                 summary { (watched.by_others.len()) " not late, by operations that had not failed" }
                 ul { @for other in watched.by_others.iter().take(40) { li { (claim(other)) } } }
                 @if watched.by_others.len() > 40 { p class="soft" { "The JSON form has all of them." } }
+            }
+        }
+    }
+}
+
+/// What became of a caller's buffer.
+fn life(watched: &Watched) -> Markup {
+    let (rows, skipped) = watched.life_shown();
+    html! {
+        table {
+            tr { th { "Buffer life" } th { "What" } th { "Who" } th { "Bytes" } th { "How" } }
+            @for (index, row) in rows.iter().enumerate() {
+                @if skipped > 0 && index == rows.len() / 2 { tr { td {} td { (skipped) " more" } } }
+                tr {
+                    td { (time(row.at_ns)) }
+                    td { (row.what) }
+                    td { (inline(&row.who)) }
+                    td { @if let Some((from, to)) = row.bytes { "[" (from) ", " (to) ")" } }
+                    td { (claim(&row.told)) }
+                }
             }
         }
     }

@@ -136,6 +136,7 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
             text += &format!("  - not late, by an operation that had not failed: {other}\n");
         }
     }
+    text += &lives(postmortem);
     if !answer.failures.is_empty() {
         let failures: Vec<String> = some(&answer.failures).iter().map(claim).collect();
         text += &format!(
@@ -144,6 +145,40 @@ pub(super) fn buffer(postmortem: &Postmortem) -> String {
         );
     }
     text
+}
+
+/// The lives of the watched buffers of callers.
+fn lives(postmortem: &Postmortem) -> String {
+    let lives: Vec<_> = postmortem
+        .buffer
+        .watched
+        .iter()
+        .filter(|watched| !watched.life.is_empty())
+        .collect();
+    if lives.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["Buffer life", "At", "What", "Who", "Bytes", "How"]);
+    for watched in lives {
+        // What came first, and what came last.
+        let (rows, skipped) = watched.life_shown();
+        for (index, row) in rows.iter().enumerate() {
+            if skipped > 0 && index == rows.len() / 2 {
+                table.row(vec![String::new(), String::new(), format!("{skipped} more")]);
+            }
+            table.row(vec![
+                code(&watched.name),
+                Span::from_ns(row.at_ns).to_string(),
+                row.what.to_owned(),
+                inline(&row.who),
+                row.bytes
+                    .map(|(from, to)| format!("\\[{from}, {to})"))
+                    .unwrap_or_default(),
+                claim(&row.told),
+            ]);
+        }
+    }
+    format!("\n{}", table.finish())
 }
 
 /// The first claims, and how many more there are.

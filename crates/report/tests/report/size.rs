@@ -151,6 +151,7 @@ impl Long {
             },
             late_by_others: touches.clone(),
             by_others: touches.clone(),
+            life: vec![],
         };
         BufferAnswer {
             failures: vec![Cited::new("lost", since); findings.len().min(500)],

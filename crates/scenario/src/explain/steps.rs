@@ -82,7 +82,7 @@ fn operation(plan: &Plan, action: &Do) -> String {
         let each = if action.keys.len() > 1 { " of each" } else { "" };
         details.push(format!("only the bytes {}{each}", ranges(&action.ranges)));
     }
-    if action.verb != Verb::Fill {
+    if action.verb != Verb::Fill && !action.verb.registers() {
         details.extend(action.pattern.iter().map(|pattern| format!("pattern {pattern}")));
         details.extend(
             action
@@ -156,6 +156,8 @@ fn deed(plan: &Plan, action: &Do) -> String {
             action.into.as_deref().unwrap_or(""),
             action.written_pattern().unwrap_or("its pattern")
         ),
+        Verb::RegisterBuffer => format!("registers its buffer {}", action.into.as_deref().unwrap_or("")),
+        Verb::UnregisterBuffer => format!("unregisters its buffer {}", action.into.as_deref().unwrap_or("")),
         Verb::Resume => "resumes".to_owned(),
         Verb::Rpc(rpc) => {
             let what = match (key, action.keys.is_empty()) {

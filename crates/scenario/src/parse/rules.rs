@@ -186,6 +186,9 @@ impl Rules<'_, '_> {
                 known.extend(action.from.as_deref());
                 continue;
             };
+            if action.verb.registers() && action.size_bytes.is_none() {
+                continue;
+            }
             // Names that are counted up are told apart when they are filled in.
             let is_known = known.iter().any(|name| *name == into || name.contains('{'));
             let sizeless = action.verb == Verb::Fill && action.size_bytes.is_none();

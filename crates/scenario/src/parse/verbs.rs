@@ -83,6 +83,8 @@ pub(super) fn keys(verb: Verb) -> Keys {
         Verb::GetEnd => (&[], &["use"], vec![]),
         Verb::PutWrite => (&[], &["use", "ranges", "pattern", "from"], vec![]),
         Verb::Fill => (&["into"], &["pattern", "size"], vec![]),
+        Verb::RegisterBuffer => (&["into"], &["size"], vec![]),
+        Verb::UnregisterBuffer => (&["into"], &[], vec![]),
         Verb::Rpc(rpc) => return call_keys(rpc),
     };
     Keys {

@@ -210,6 +210,10 @@ pub enum Verb {
     PutWrite,
     /// The caller writes a pattern into its own buffer.
     Fill,
+    /// The caller registers its buffer. Mirrors `real_client.cpp:RealClient::register_buffer`.
+    RegisterBuffer,
+    /// The caller takes its buffer back from the transfer engine. Mirrors `real_client.cpp:RealClient::unregister_buffer`.
+    UnregisterBuffer,
     /// Ends a freeze or hold of the one fault.
     Resume,
     /// One RPC with the master's own code, under its upstream name in snake case.

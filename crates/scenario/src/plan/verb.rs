@@ -4,7 +4,7 @@ use super::Verb;
 use moonquake_protocol::Rpc;
 
 /// The verbs that are no RPC, with their words.
-const WORDS: [(Verb, &str); 23] = [
+const WORDS: [(Verb, &str); 25] = [
     (Verb::Put, "put"),
     (Verb::Get, "get"),
     (Verb::Upsert, "upsert"),
@@ -27,6 +27,8 @@ const WORDS: [(Verb, &str); 23] = [
     (Verb::GetEnd, "get_end"),
     (Verb::PutWrite, "put_write"),
     (Verb::Fill, "fill"),
+    (Verb::RegisterBuffer, "register_buffer"),
+    (Verb::UnregisterBuffer, "unregister_buffer"),
     (Verb::Resume, "resume"),
 ];
 
@@ -63,8 +65,19 @@ impl Verb {
     pub fn sends_request(self) -> bool {
         !matches!(
             self,
-            Verb::GetRead | Verb::GetEnd | Verb::PutWrite | Verb::Fill | Verb::Resume
+            Verb::GetRead
+                | Verb::GetEnd
+                | Verb::PutWrite
+                | Verb::Fill
+                | Verb::RegisterBuffer
+                | Verb::UnregisterBuffer
+                | Verb::Resume
         )
+    }
+
+    /// Whether the verb tells the transfer engine of a buffer, or to forget one. It touches no byte of it.
+    pub fn registers(self) -> bool {
+        matches!(self, Verb::RegisterBuffer | Verb::UnregisterBuffer)
     }
 
     /// Whether the verb has a result for each of its keys.
@@ -131,6 +144,6 @@ mod tests {
         assert_eq!(Verb::from_name("put_start"), Some(Verb::Rpc(Rpc::PutStart)));
         assert_eq!(Verb::from_name("remove"), Some(Verb::Remove));
         assert_eq!(Verb::from_name("putt"), None);
-        assert_eq!(all.len(), 23 + 64 - 4);
+        assert_eq!(all.len(), 25 + 64 - 4);
     }
 }

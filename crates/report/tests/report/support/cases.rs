@@ -230,6 +230,7 @@ fn judgement(marks: &Marks) -> Judgement {
                 answer: Touched::No { witness },
                 late_by_others: vec![],
                 by_others: vec![],
+                life: vec![],
             }],
         },
         claim: Some(Claim {
