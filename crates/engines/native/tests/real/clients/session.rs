@@ -83,13 +83,11 @@ fn record(kind: Kind) -> Record {
         };
         note(format!("{command:?} = {outcome}"), &mut lines);
     }
-    for rpc in BACKGROUND {
-        let seen = recorder.until(0, *rpc);
-        // A ping is answered in one way before it has mounted again, and in another after.
-        if *rpc == Rpc::Ping {
-            recorder.until(seen, *rpc);
-        }
-    }
+    // Pings are answered in one way before it has mounted again, and in another after; the first one after may have been asked before.
+    let mounted = recorder.until(0, Rpc::ReMountSegment);
+    let pinged = recorder.until(mounted, Rpc::Ping);
+    recorder.until(pinged, Rpc::Ping);
+    recorder.until(0, Rpc::FetchTasks);
     store.close();
     note("close".to_owned(), &mut lines);
     Record { lines, background }
