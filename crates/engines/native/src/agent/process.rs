@@ -145,6 +145,12 @@ impl Agent {
         &self.arena
     }
 
+    /// Where in the arena an address of the agent's lies, as an offset in bytes; none if it lies elsewhere.
+    pub fn place_of(&self, address: u64) -> Option<u64> {
+        let offset = address.checked_sub(self.hello.arena_base)?;
+        (offset < self.hello.arena_size).then_some(offset)
+    }
+
     /// Id of the process.
     pub fn pid(&self) -> u32 {
         self.pid

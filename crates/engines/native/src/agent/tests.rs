@@ -44,6 +44,8 @@ fn its_hello_is_kept() {
         arena_size: 1,
     };
     assert_eq!(agent.hello(), &told);
+    let places = [15, 16, 17].map(|address| agent.place_of(address));
+    assert_eq!(places, [None, Some(0), None]);
 }
 
 #[test]

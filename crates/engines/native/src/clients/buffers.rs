@@ -48,7 +48,9 @@ impl Buffers {
 
     /// The place is free again, and reads as zero.
     pub(crate) fn give_back(&mut self, actor: &str, arena: &Arena, range: Range) -> PortResult<()> {
-        arena.clear(whole_pages(range)).map_err(PortError::new)?;
+        if range.size > 0 {
+            arena.clear(whole_pages(range)).map_err(PortError::new)?;
+        }
         self.free.entry(actor.to_owned()).or_default().push(range.offset);
         Ok(())
     }

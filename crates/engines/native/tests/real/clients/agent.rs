@@ -104,22 +104,16 @@ fn preloaded() {
 }
 
 fn cannot_load() {
+    // The loader finds this one before the real one.
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("libcurl.so.4"), "no library").expect("written");
+    let path = folder.path().to_str().expect("text").to_owned();
     let options = AgentOptions {
-        environment: vec![
-            ("LD_BIND_NOW".to_owned(), String::new()),
-            ("LD_LIBRARY_PATH".to_owned(), "/nowhere".to_owned()),
-        ],
+        environment: vec![("LD_LIBRARY_PATH".to_owned(), path)],
         ..AgentOptions::default()
     };
-    let client = rig::client();
-    if client.system_libraries().is_none() {
-        // This machine has all libraries where the loader looks by itself; nothing can be taken from it.
-        return;
-    }
-    let refused = Agent::start(&client, &options)
-        .expect_err("a library is missing")
-        .to_string();
-    assert!(refused.contains("ImportError"), "{refused}");
+    let refused = Agent::start(&rig::client(), &options).expect_err("a library is broken");
+    assert!(refused.to_string().contains("ImportError"), "{refused}");
 }
 
 fn missing() {

@@ -71,12 +71,15 @@ impl Recorder {
         self.address
     }
 
-    /// Connections from now on lead there; those that are open end.
-    pub(crate) fn redirect(&self, master: SocketAddr) {
+    /// Connections from now on lead there; those that are open end. Says how many of clients there were.
+    pub(crate) fn redirect(&self, master: SocketAddr) -> usize {
         *self.shared.master.lock().expect("nobody panics with it") = master;
-        for connection in self.shared.book().connections.drain(..) {
+        let connections = std::mem::take(&mut self.shared.book().connections);
+        for connection in &connections {
             let _ = connection.shutdown(Shutdown::Both);
         }
+        // One to the client and one to the master each.
+        connections.len() / 2
     }
 
     /// All so far, in the order of the answers.
@@ -84,15 +87,17 @@ impl Recorder {
         self.shared.book().exchanges.clone()
     }
 
-    /// Waits for an answer like this.
-    pub(crate) fn until(&self, wanted: impl Fn(&Exchange) -> bool) {
+    /// Waits for an answer of that kind, which may have been written down already, behind the first `seen` answers. Says how many
+    /// there are then.
+    pub(crate) fn until(&self, seen: usize, rpc: Rpc) -> usize {
         let end = Instant::now() + PATIENCE;
         let mut book = self.shared.book();
-        while !book.exchanges.iter().any(&wanted) {
+        while !book.exchanges[seen..].iter().any(|exchange| exchange.rpc == rpc) {
             let left = end.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "it never came: {:?}", book.exchanges);
             book = self.shared.grown.wait_timeout(book, left).expect("no panic").0;
         }
+        book.exchanges.len()
     }
 }
 
