@@ -7,7 +7,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use moonquake_evidence::{Evidence, projection};
 use moonquake_faults::Profile;
 use moonquake_judge::judge;
-use moonquake_native::MasterEngine;
+use moonquake_native::{HostedEngine, MasterEngine, NativeEngine};
 use moonquake_report::{Postmortem, markdown};
 use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions, Verdict};
 use moonquake_tests::{plan_of, plans, run, scenario_files, short_name};
@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         for profile in [Profile::Upstream, Profile::Strict] {
             trials.push(on_model(&name, file.clone(), profile));
         }
-        trials.push(on_master(&name, file));
+        trials.push(on_master(&name, file.clone()));
+        trials.push(with_real_clients(&name, file.clone(), &NativeEngine));
+        trials.push(with_real_clients(&name, file, &HostedEngine));
     }
     trials.push(real(
         "real_law::a_claimed_injection_is_not_reproduced",
@@ -59,6 +61,30 @@ fn on_master(name: &str, file: PathBuf) -> Trial {
     })
     .with_ignored_flag(why.is_some())
     .with_kind(kind)
+}
+
+/// With real clients the verdict must be as the file says, and every result, place and byte count that of the model. Where a file
+/// claims something of its own for that engine, the two part there, and the file says why.
+fn with_real_clients(name: &str, file: PathBuf, engine: &dyn Engine) -> Trial {
+    let kind = engine.kind();
+    let why = parsed(&file).and_then(|plan| engine.unsupported(&plan));
+    let shown = why.clone().unwrap_or_else(|| kind.name().to_owned());
+    Trial::test(format!("{kind}::upstream::{name}"), move || {
+        let plan = plan_of(&file);
+        let real = held(&plan, kind, Profile::Upstream)?;
+        if parts_by_its_file(&plan, kind) {
+            return Ok(());
+        }
+        let model = held(&plan, EngineKind::Model, Profile::Upstream)?;
+        same(&model, &real)
+    })
+    .with_ignored_flag(why.is_some())
+    .with_kind(shown)
+}
+
+/// Whether a file has a claim for that engine alone.
+fn parts_by_its_file(plan: &Plan, engine: EngineKind) -> bool {
+    plan.verdicts.iter().any(|line| line.engines.contains(&engine))
 }
 
 /// A test of the real master that belongs to no scenario.
@@ -115,10 +141,10 @@ fn same(model: &Evidence, real: &Evidence) -> Result<(), Failed> {
     let (model, real) = (projection(model), projection(real));
     let differs = model.iter().zip(&real).find(|(one, other)| one != other);
     if let Some((model, real)) = differs {
-        return Err(format!("the engines part:\n  model:  {model}\n  master: {real}").into());
+        return Err(format!("the engines part:\n  model: {model}\n  real:  {real}").into());
     }
     if model.len() != real.len() {
-        return Err(format!("the model saw {} lines, the master {}", model.len(), real.len()).into());
+        return Err(format!("the model saw {} lines, the real one {}", model.len(), real.len()).into());
     }
     Ok(())
 }
