@@ -10,6 +10,9 @@ use libc::{c_int, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The smallest room for bytes that were sent, and were not read, which the kernel gives, roughly: it takes it twice.
+const SEND_BYTES: c_int = 4 << 10;
+
 fn note(page: &Page, what: u32, port: u16, errno: u32) {
     let index = page.socket_event_count.fetch_add(1, Ordering::Relaxed) as usize;
     if index < SOCKET_EVENTS {
@@ -143,6 +146,37 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
     Some((local, peer))
 }
 
+/// A client has little room for bytes that it has sent and nobody has read, so that what leaves its memory is not far ahead of
+/// what whoever stands in between lets pass. The room of a listener is that of the connections which it accepts.
+fn narrow(socket: c_int) {
+    if client::part().is_none() {
+        return;
+    }
+    let bytes = SEND_BYTES;
+    let args = [
+        socket as usize,
+        libc::SOL_SOCKET as usize,
+        libc::SO_SNDBUF as usize,
+        std::ptr::from_ref(&bytes) as usize,
+        size_of::<c_int>(),
+        0,
+    ];
+    // SAFETY: the value is readable. Sockets of other kinds take it or refuse it; either is as good.
+    unsafe { system::raw(libc::SYS_setsockopt, args) };
+}
+
+/// Interposes libc's function.
+///
+/// # Safety
+/// As libc's: `address` must be readable for `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn connect(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    narrow(socket);
+    let args = [socket as usize, address as usize, length as usize, 0, 0, 0];
+    // SAFETY: the caller's arguments.
+    system::c_result(unsafe { system::raw(libc::SYS_connect, args) }) as c_int
+}
+
 /// Interposes libc's function.
 ///
 /// # Safety
@@ -169,6 +203,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
 /// Interposes libc's function.
 #[unsafe(no_mangle)]
 extern "C" fn listen(socket: c_int, backlog: c_int) -> c_int {
+    narrow(socket);
     // SAFETY: no memory involved.
     let result = unsafe { system::raw(libc::SYS_listen, [socket as usize, backlog as usize, 0, 0, 0, 0]) };
     if let Some(port) = port_at(socket, libc::SYS_getsockname) {

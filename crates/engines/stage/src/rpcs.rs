@@ -22,8 +22,8 @@ pub(crate) struct Cast<'a> {
 impl Cast<'_> {
     /// What the wire calls a segment: that of a node by the node's name, anything else as it is written.
     pub(crate) fn segment_name(&self, name: &str) -> String {
-        let node = self.actors.get(name).filter(|actor| actor.memory.is_some());
-        node.map_or_else(|| name.to_owned(), |node| node.home.clone())
+        let node = self.actors.get(name).and_then(|actor| actor.segments.first());
+        node.map_or_else(|| name.to_owned(), |segment| segment.name.clone())
     }
 
     /// The segment of a node.

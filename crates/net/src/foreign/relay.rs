@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 /// The receive buffer of each data connection of the relay; the kernel takes twice as much. What a sender can send ahead
 /// of what is carried is this and its own send buffer.
-const RECEIVE_BYTES: u32 = 64 << 10;
+const RECEIVE_BYTES: u32 = 4 << 10;
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1_024;
 

@@ -330,14 +330,18 @@ impl<M: MasterSide> RealClients<M> {
     /// The bytes of the object that the latest write before a step gave that key.
     fn size_of(&self, key: &str, step: usize) -> u64 {
         let before = self.plan.steps.iter().take(step).rev();
-        let mut writes = before
-            .filter_map(moonquake_scenario::Step::operation)
-            .filter(|action| {
-                let named =
-                    action.key.as_deref() == Some(key) || action.keys.iter().any(|other| other == key);
-                named && action.size_bytes.is_some()
-            });
-        writes.next().and_then(|action| action.size_bytes).unwrap_or(0)
+        let mut sizes = before.filter_map(|step| {
+            let action = step.operation()?;
+            let is_it = |written: &String| {
+                let mut all = (1..=step.times).map(|repetition| Do::repeated(written, repetition));
+                all.any(|written| written == key)
+            };
+            let written = action.key.iter().chain(&action.keys).any(is_it);
+            action
+                .size_bytes
+                .filter(|_| written && action.verb.writes_payload())
+        });
+        sizes.next().unwrap_or(0)
     }
 
     fn replication(&self, action: &Do) -> Replication {
