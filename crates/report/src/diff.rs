@@ -1,8 +1,10 @@
 //! Two runs of one scenario, line by line: where what must be the same on every engine is not.
 
 mod align;
+mod square;
 mod text;
 
+pub use square::{Square, SquareCell, SquareRun, SquareState, square_text};
 pub use text::{DiffMark, DiffText, diff_text};
 
 use crate::words::step_name;
