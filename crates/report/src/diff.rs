@@ -137,6 +137,13 @@ impl Comparison {
         self.rows.iter().filter(|row| !row.same).count()
     }
 
+    /// Whether both runs come out the same: verdict, and what fails. Runs with equal projections can still differ here, as the
+    /// judge sees more than what must be the same on every engine.
+    pub fn same_outcome(&self) -> bool {
+        let [one, two] = &self.sides;
+        one.verdict == two.verdict && one.failed == two.failed
+    }
+
     /// The indented JSON form, with a line break at the end.
     pub fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();

@@ -76,17 +76,19 @@ events, lines, projection_sha256, replay; first, the row of the first difference
 events on the way there (event, at_ns, actor, observer, text); rows, each with same and the two lines (line, event, step,
 text), null where a side has none.
 
-Without engines: schema, same (null if fewer than two ran), id, title, path; cells, one for each engine, each with engine, client
-and master (rust or real), state (ran, no-words, not-here, not-installed, failed), why where it did not run, run where it did (as
-one of the sides), replay; pairs, the model with each other engine that ran, each as the object for two engines; meaning.
+Without engines: schema, same (lines, verdicts and what fails; null if fewer than two ran), id, title, path; cells, one for
+each engine, each with engine, client and master (rust or real), state (ran, no-words, not-here, not-installed, failed), why
+where it did not run, run where it did (as one of the sides), replay; pairs, the model with each other engine that ran, each
+as the object for two engines; meaning.
 
 With --random: schema, same, seed, operations, histories, stopped; setups, each with name, flags, operations, histories,
 seconds, differences; differences, each with setup, seed, recurrence (parted, replays: how often its history
 parts when it is run again), operations (how many are left), operation, parted, scenario, history, left_out; coverage, for each operation how often each result came. With --replay: schema, same, operations, stopped, difference, recurrence.
 
-Exit codes: 0 all that ran say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here (without
-engines: one is not installed, or fewer than two ran), 70 a fault of the harness or of the disk, 130 Ctrl-C, 143 SIGTERM. Without
-engines everything is shown first, and of several codes the one counts that says most about the whole: 70, 69, 3.";
+Exit codes: 0 all that ran say the same, 3 they part (without engines: or come out differently), 64 wrong command line or
+file, 69 an engine cannot be had here (without engines: one is not installed, or fewer than two ran), 70 a fault of the harness
+or of the disk, 130 Ctrl-C, 143 SIGTERM. Without engines everything is shown first, and of several codes the one counts that
+says most about the whole: 70, 69, 3.";
 
 /// What to run on.
 #[derive(Clone, Copy, Debug)]

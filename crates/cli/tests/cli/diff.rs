@@ -104,7 +104,7 @@ fn cli_diff_refuses_what_it_cannot_compare() {
 
 /// The four pairings of a client with a master where the real programs are left out.
 fn square_without_real(place: &Place, arguments: &[&str]) -> Said {
-    let mut command = place.command(&[&["diff"], arguments].concat());
+    let mut command = place.command(&[&["diff"][..], arguments].concat());
     command.env("MOONQUAKE_NO_REAL", "1");
     Said::of(command.output().unwrap())
 }

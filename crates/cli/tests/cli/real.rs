@@ -85,8 +85,8 @@ fn cli_real_diff_on_all_four_finds_none() {
     place
         .moonquake(&["diff", "a.scenario.toml"])
         .exits(0)
-        .says("Rust client  model   holds, as the file says   master  holds, as the file says\n")
-        .says("real client  hosted  holds, as the file says   native  holds, as the file says\n")
+        .says("Rust client  model   holds, as the file says  master  holds, as the file says\n")
+        .says("real client  hosted  holds, as the file says  native  holds, as the file says\n")
         .says("model and master: the same in all ")
         .says("model and hosted: the same in all ")
         .says("model and native: the same in all ")
@@ -273,7 +273,7 @@ fn cli_real_a_diff_that_is_ended_leaves_nothing() {
         let temporary = place.path().join("temporary");
         std::fs::create_dir(&temporary).unwrap();
         let mut child = place
-            .command(&[&["diff", "a.scenario.toml"], engines].concat())
+            .command(&[&["diff", "a.scenario.toml"][..], engines].concat())
             .env("TMPDIR", &temporary)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

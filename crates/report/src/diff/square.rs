@@ -25,7 +25,7 @@ pub struct Square {
     pub title: String,
     /// Its file, as given by the caller.
     pub path: String,
-    /// Whether the projections of all that ran are equal; nothing if fewer than two ran.
+    /// Whether all that ran have equal projections and come out the same; nothing if fewer than two ran.
     pub same: Option<bool>,
     /// The four engines, in the order of [`Square::ENGINES`].
     pub cells: Vec<SquareCell>,
@@ -124,7 +124,7 @@ impl Square {
             id: plan.id.clone(),
             title: plan.title.clone(),
             path: plan.path.clone(),
-            same: (!pairs.is_empty()).then(|| pairs.iter().all(|pair| pair.same)),
+            same: (!pairs.is_empty()).then(|| pairs.iter().all(is_same)),
             cells: Square::ENGINES
                 .into_iter()
                 .zip(runs)
@@ -151,6 +151,11 @@ impl Square {
         text.push('\n');
         text
     }
+}
+
+/// Whether a pair has equal projections and comes out the same.
+fn is_same(pair: &Comparison) -> bool {
+    pair.same && pair.same_outcome()
 }
 
 fn cell(kind: EngineKind, (run, replay): (SquareRun<'_>, String)) -> SquareCell {

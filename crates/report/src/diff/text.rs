@@ -57,13 +57,28 @@ pub(super) fn pair_text(comparison: &Comparison) -> Vec<DiffText> {
     let [one, two] = &comparison.sides;
     let who = format!("{} and {}", one.name, two.name);
     match comparison.first {
-        None => lines.both(format!(
-            "{who}: the same in all {} lines of what must be the same.",
-            one.lines
-        )),
+        None => {
+            let equal = format!("the same in all {} lines of what must be the same", one.lines);
+            lines.both(format!("{who}: {equal}{}.", but(comparison)));
+        }
         Some(first) => parted(comparison, &who, first, &mut lines),
     }
     lines.0
+}
+
+/// What is to add to equal projections, if the runs come out differently.
+fn but(comparison: &Comparison) -> String {
+    if comparison.same_outcome() {
+        return String::new();
+    }
+    let [one, two] = comparison.sides.each_ref().map(|side| {
+        let failed = match side.failed.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", some.join(", ")),
+        };
+        format!("{} on {}{failed}", side.verdict, side.name)
+    });
+    format!(", and yet it comes out as {one} and as {two}")
 }
 
 /// As wide as the longer of the two names.

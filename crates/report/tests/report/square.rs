@@ -2,6 +2,7 @@
 
 use crate::support::cases::{Case, holds, violated};
 use moonquake_report::{Square, SquareRun, SquareState, square_text};
+use moonquake_scenario::Verdict;
 
 fn on(mut case: Case, engine: &str) -> Case {
     engine.clone_into(&mut case.1.baseline.engine);
@@ -105,6 +106,25 @@ fn the_pattern_leads_to_the_part() {
     for (differ, missing, part) in told {
         let said = meaning(differ, missing);
         assert!(said.contains(part), "{differ:?}, without {missing:?}: {said}");
+    }
+}
+
+/// The judge sees more than the lines that are compared.
+#[test]
+fn equal_lines_with_another_verdict_are_no_agreement() {
+    let one = on(holds(), "model");
+    let mut other = on(holds(), "hosted");
+    other.2.verdict = Verdict::NotReproduced;
+    let square = square(&one, [ran(&one), ran(&one), ran(&other), ran(&other)]);
+    assert!(square.pairs.iter().all(|pair| pair.same));
+    assert_eq!(square.same, Some(false));
+    let text = text(&square);
+    for part in [
+        "and yet it comes out as holds on model and as not-reproduced on hosted.",
+        "exactly where the client is real",
+        "Among themselves those that differ do the same.",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
     }
 }
 

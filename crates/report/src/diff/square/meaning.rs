@@ -1,6 +1,6 @@
 //! What the pattern of differences says about where to look.
 
-use super::Square;
+use super::{Square, is_same};
 use crate::diff::Comparison;
 
 /// Which of `master`, `hosted` and `native` differ from the model.
@@ -59,7 +59,7 @@ const PATTERNS: [Pattern; 7] = [
 
 /// From the engine that the others were compared with, and from what came of that, in the order of [`Square::ENGINES`].
 pub(super) fn of(base: Option<usize>, compared: &[Option<Comparison>; 4]) -> String {
-    let known = [1, 2, 3].map(|index| compared[index].as_ref().map(|pair| !pair.same));
+    let known = [1, 2, 3].map(|index| compared[index].as_ref().map(|pair| !is_same(pair)));
     if base.is_none() {
         return "Nothing ran, so nothing is known.".to_owned();
     }
@@ -86,10 +86,8 @@ pub(super) fn of(base: Option<usize>, compared: &[Option<Comparison>; 4]) -> Str
         };
     }
     let fits = |pattern: &&Pattern| {
-        let pairs = pattern.differs.iter().zip(&known);
-        pairs
-            .into_iter()
-            .all(|(one, known)| known.is_none_or(|known| known == *one))
+        let mut pairs = pattern.differs.iter().zip(&known);
+        pairs.all(|(one, known)| known.is_none_or(|known| known == *one))
     };
     let candidates: Vec<&Pattern> = PATTERNS.iter().filter(fits).collect();
     let said = match candidates.as_slice() {
@@ -111,11 +109,14 @@ pub(super) fn of(base: Option<usize>, compared: &[Option<Comparison>; 4]) -> Str
 
 /// Whether those that differ from the model differ from each other as well.
 fn among_themselves(compared: &[Option<Comparison>; 4]) -> Option<&'static str> {
-    let parted = compared.iter().flatten().filter(|pair| !pair.same);
-    let hashes: Vec<&str> = parted
-        .map(|pair| pair.sides[1].projection_sha256.as_str())
+    let parted = compared.iter().flatten().filter(|pair| !is_same(pair));
+    let said: Vec<_> = parted
+        .map(|pair| {
+            let [_, side] = &pair.sides;
+            (&side.projection_sha256, side.verdict, &side.failed)
+        })
         .collect();
-    let (first, others) = hashes.split_first()?;
+    let (first, others) = said.split_first()?;
     match others {
         [] => None,
         _ if others.iter().all(|other| other == first) => {
