@@ -1,11 +1,13 @@
-//! The tables that are made of the code and the scenarios: what can break and who notices, and the field cases.
+//! The tables that are made of the code and the scenarios: what can break and who notices, what comes out on which engine,
+//! and the field cases.
 //!
 //! 3. Every quirk, every part of every deadline and every guard is noticed by a scenario, and every scenario notices
 //!    one of them.
 
 use moonquake_scenario::Plan;
 use moonquake_tests::{
-    breaks, field_cases, kept, matrix, plan_of, scenario_files, sharp_edges, short_name, upstream_cases,
+    breaks, engines, field_cases, kept, matrix, plan_of, scenario_files, sharp_edges, short_name,
+    upstream_cases,
 };
 use std::collections::BTreeMap;
 
@@ -24,6 +26,14 @@ fn model_everything_that_breaks_is_noticed() {
 fn plans() -> BTreeMap<String, Plan> {
     let plan = |file: &std::path::PathBuf| (short_name(file), plan_of(file));
     scenario_files().iter().map(plan).collect()
+}
+
+#[test]
+fn every_scenario_claims_what_comes_out_on_every_engine() {
+    let plans = plans();
+    let problems = engines::problems(&plans);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    kept::compare("scenarios/ENGINES.md", &engines::render(&plans)).unwrap_or_else(|why| panic!("{why}"));
 }
 
 #[test]

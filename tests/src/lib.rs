@@ -1,6 +1,7 @@
 //! What the tests across the workspace share: finding the scenarios, running and judging them.
 
 pub mod breaks;
+pub mod engines;
 pub mod field_cases;
 mod fixtures;
 pub mod kept;

@@ -30,7 +30,7 @@ use tracing_appender::non_blocking::WorkerGuard;
 /// Finds out, on purpose and on time, what Mooncake Store does when something breaks.
 ///
 /// A scenario file selects one fault. Moonquake runs it on a deterministic model of the store, or on the unmodified C++
-/// master, and writes a postmortem in which every claim names the events that it rests on.
+/// client, the unmodified master, or both, and writes a postmortem in which every claim names the events that it rests on.
 #[derive(Debug, Parser)]
 #[command(name = "moonquake", version, after_long_help = EXAMPLES)]
 struct Cli {
@@ -42,6 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   moonquake run                               every scenario on the model
   moonquake run lease --engine model,master   those with `lease` in their id, on both engines
+  moonquake diff lease/remove-at-the-boundary client and master, each the Rust one and the real one: where they part
   moonquake explain lease/remove-at           what a scenario does, with every instant resolved
   moonquake doctor                            which engines can be had here, and what to do about the others
 

@@ -1,8 +1,10 @@
 //! Two runs of one scenario, line by line: where what must be the same on every engine is not.
 
 mod align;
+mod square;
 mod text;
 
+pub use square::{Square, SquareCell, SquareRun, SquareState, square_text};
 pub use text::{DiffMark, DiffText, diff_text};
 
 use crate::words::step_name;
@@ -133,6 +135,13 @@ impl Comparison {
     /// How many rows differ.
     pub fn differing(&self) -> usize {
         self.rows.iter().filter(|row| !row.same).count()
+    }
+
+    /// Whether both runs come out the same: verdict, and what fails. Runs with equal projections can still differ here, as the
+    /// judge sees more than what must be the same on every engine.
+    pub fn same_outcome(&self) -> bool {
+        let [one, two] = &self.sides;
+        one.verdict == two.verdict && one.failed == two.failed
     }
 
     /// The indented JSON form, with a line break at the end.

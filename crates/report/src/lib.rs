@@ -22,7 +22,10 @@ mod timeline;
 mod words;
 
 pub use cite::{Cites, Claim, ReportError};
-pub use diff::{Comparison, DiffEvent, DiffLine, DiffMark, DiffRow, DiffSide, DiffText, diff_text};
+pub use diff::{
+    Comparison, DiffEvent, DiffLine, DiffMark, DiffRow, DiffSide, DiffText, Square, SquareCell, SquareRun,
+    SquareState, diff_text, square_text,
+};
 pub use lanes::{
     ActorLane, Change, DeadlineLine, Epoch, FaultLine, Lanes, Message, Operation, PlaceLane, Point,
     RegionAccess, Role, Stretch, Transfer,

@@ -1,5 +1,7 @@
 //! `moonquake diff`.
 
+mod square;
+
 use crate::engines::{Availability, availability, engine, has_profile};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -17,7 +19,10 @@ use moonquake_scenario::{EngineError, EngineKind, Interrupt, Plan, RunOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Run one scenario twice and show where the two runs part.
+/// Run one scenario twice, or on all four pairings of a client with a master, and show where the runs part.
+///
+/// Without engines it runs on `model` (Rust client, Rust master), `master` (Rust, real), `hosted` (real, Rust) and `native`
+/// (real, real), shows a table of the four, compares each with the model, and says what the pattern of differences means.
 ///
 /// Compared is what must be the same on every engine: results, places, bytes and the readable keys. The first line that
 /// differs is shown with what each side saw on the way there. A side is an engine, or an engine with a profile, so that
@@ -31,11 +36,11 @@ pub(crate) struct Args {
     /// A scenario file, an id, or a part of one that only one scenario has
     #[arg(value_name = "FILE", required_unless_present_any = ["random", "replay"])]
     name: Option<OsString>,
-    /// The first run
-    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side, required_unless_present_any = ["random", "replay"])]
+    /// The first run; without engines all four pairings are run
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side, requires = "two")]
     one: Option<Side>,
     /// The second run
-    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side, required_unless_present_any = ["random", "replay"])]
+    #[arg(value_name = "ENGINE[:PROFILE]", value_parser = side)]
     two: Option<Side>,
     #[command(flatten)]
     random: super::random::Args,
@@ -46,7 +51,7 @@ pub(crate) struct Args {
     /// histories follow from (0)
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// Also write both runs side by side into this file, as one page
+    /// Also write both runs side by side into this file, as one page; needs two engines
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Lines for people, or one JSON object for machines
@@ -59,6 +64,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  moonquake diff lease/remove-at-the-boundary
   moonquake diff lease/remove-at-the-boundary model master
   moonquake diff mine.scenario.toml model:strict model:upstream --html parted.html
   moonquake diff mine.scenario.toml model model --profile strict,upstream
@@ -70,12 +76,19 @@ events, lines, projection_sha256, replay; first, the row of the first difference
 events on the way there (event, at_ns, actor, observer, text); rows, each with same and the two lines (line, event, step,
 text), null where a side has none.
 
+Without engines: schema, same (lines, verdicts and what fails; null if fewer than two ran), id, title, path; cells, one for
+each engine, each with engine, client and master (rust or real), state (ran, no-words, not-here, not-installed, failed), why
+where it did not run, run where it did (as one of the sides), replay; pairs, the model with each other engine that ran, each
+as the object for two engines; meaning.
+
 With --random: schema, same, seed, operations, histories, stopped; setups, each with name, flags, operations, histories,
 seconds, differences; differences, each with setup, seed, recurrence (parted, replays: how often its history
 parts when it is run again), operations (how many are left), operation, parted, scenario, history, left_out; coverage, for each operation how often each result came. With --replay: schema, same, operations, stopped, difference, recurrence.
 
-Exit codes: 0 both say the same, 3 they part, 64 wrong command line or file, 69 an engine cannot be had here, 70 a fault of
-the harness or of the disk, 130 Ctrl-C, 143 SIGTERM.";
+Exit codes: 0 all that ran say the same, 3 they part (without engines: or come out differently), 64 wrong command line or
+file, 69 an engine cannot be had here (without engines: one is not installed, or fewer than two ran), 70 a fault of the harness
+or of the disk, 130 Ctrl-C, 143 SIGTERM. Without engines everything is shown first, and of several codes the one counts that
+says most about the whole: 70, 69, 3.";
 
 /// What to run on.
 #[derive(Clone, Copy, Debug)]
@@ -105,11 +118,20 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     if args.random.is_asked() {
         return super::random::execute(&args.random, args.seed.unwrap_or(0), args.format, out);
     }
-    let (Some(name), Some(one), Some(two)) = (&args.name, args.one, args.two) else {
+    let Some(name) = &args.name else {
         return Err(CliError::Harness {
-            what: "a file and two engines are missing".to_owned(),
+            what: "a file is missing".to_owned(),
         });
     };
+    let selected = one_scenario(args, name)?;
+    match (args.one, args.two) {
+        (Some(one), Some(two)) => both(args, &selected, [one, two], out),
+        _ => square::execute(args, &selected, out),
+    }
+}
+
+/// The one scenario that is meant.
+fn one_scenario(args: &Args, name: &OsString) -> Result<Selected, CliError> {
     let library = Library::find(args.scenarios.as_deref())?;
     let mut selected = select(&library, std::slice::from_ref(name))?;
     if selected.len() > 1 {
@@ -119,13 +141,14 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
             ids: crate::suggest::some(&ids),
         });
     }
-    let Some(selected) = selected.pop() else {
-        return Err(CliError::NoScenarios {
-            folder: PathBuf::from("scenarios"),
-        });
-    };
+    selected.pop().ok_or_else(|| CliError::NoScenarios {
+        folder: PathBuf::from("scenarios"),
+    })
+}
+
+/// Two runs, side by side.
+fn both(args: &Args, selected: &Selected, sides: [Side; 2], out: &mut Out) -> Result<Exit, CliError> {
     let profiles = [args.profile.first(), args.profile.get(1).or(args.profile.first())];
-    let sides = [one, two];
     let with_profile = |index: usize| {
         let default = profiles[index].copied().unwrap_or(Profile::Upstream);
         (sides[index].engine, sides[index].profile.unwrap_or(default))
@@ -137,7 +160,7 @@ pub(crate) fn execute(args: &Args, out: &mut Out) -> Result<Exit, CliError> {
     let stop = Stop::listen()?;
     let asked = stop.clone();
     let interrupt = Interrupt::new(move || asked.asked().is_some());
-    let run = |pair| run(&selected, pair, args.seed, &interrupt);
+    let run = |pair| run(selected, pair, args.seed, &interrupt);
     let Some(one) = run(pairs[0])? else {
         return Ok(stop.asked().unwrap_or(Exit::Interrupted));
     };
@@ -236,12 +259,7 @@ fn failed(kind: EngineKind, error: EngineError) -> CliError {
 fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliError> {
     match args.format {
         Format::Json => out.text(&comparison.json()),
-        Format::Human => {
-            let is_coloured = out::is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            for line in diff_text(comparison) {
-                out.painted(&line.text, colour(&line).filter(|_| is_coloured));
-            }
-        }
+        Format::Human => print(&diff_text(comparison), out),
     }
     if let Some(path) = &args.html {
         replace(path, &html::diff(comparison)).map_err(|source| CliError::Written {
@@ -251,6 +269,13 @@ fn show(args: &Args, comparison: &Comparison, out: &mut Out) -> Result<(), CliEr
         })?;
     }
     Ok(())
+}
+
+fn print(lines: &[DiffText], out: &mut Out) {
+    let is_coloured = out::is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    for line in lines {
+        out.painted(&line.text, colour(line).filter(|_| is_coloured));
+    }
 }
 
 fn colour(line: &DiffText) -> Option<&'static str> {

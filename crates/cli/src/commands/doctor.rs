@@ -106,8 +106,9 @@ fn needs(kind: EngineKind) -> &'static str {
     match kind {
         EngineKind::Model => "nothing",
         EngineKind::Master => "Linux x86-64 and the pinned release",
-        EngineKind::Native => "the unmodified C++ client and master; will need what master needs",
-        EngineKind::Hosted => "the unmodified C++ client on the Rust master; will need what master needs",
+        EngineKind::Native | EngineKind::Hosted => {
+            "Linux x86-64, the pinned release with its client, and CPython 3.10 to 3.13"
+        }
         EngineKind::Ffi => "the C++ MasterService in process; will need a built Mooncake tree",
         EngineKind::Rdma => {
             "the unmodified C++ client over RDMA; will need an RDMA device or a Soft-RoCE guest"

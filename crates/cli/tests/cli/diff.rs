@@ -1,6 +1,6 @@
 //! `moonquake diff`.
 
-use crate::support::{Place, Said, good, workspace};
+use crate::support::{Place, Said, bad, good, workspace};
 
 /// The scenario in which strict and upstream part.
 fn parting() -> (Place, &'static str) {
@@ -69,6 +69,9 @@ fn cli_diff_refuses_what_it_cannot_compare() {
     let (place, file) = parting();
     let wrong: &[(&[&str], i32, &str)] = &[
         (&["diff", file, "model"], 64, "ENGINE"),
+        (&["diff", file, "--html", "d.html"], 64, "name the two engines"),
+        (&["diff", file, "--profile", "strict"], 64, "name two engines"),
+        (&["diff", "crash/put"], 64, "selects several"),
         (&["diff", file, "modle", "model"], 64, "did you mean model?"),
         (
             &["diff", file, "model:stric", "model"],
@@ -97,4 +100,73 @@ fn cli_diff_refuses_what_it_cannot_compare() {
     Said::of(command.output().unwrap())
         .exits(69)
         .complains("MOONQUAKE_NO_REAL");
+}
+
+/// The four pairings of a client with a master where the real programs are left out.
+fn square_without_real(place: &Place, arguments: &[&str]) -> Said {
+    let mut command = place.command(&[&["diff"][..], arguments].concat());
+    command.env("MOONQUAKE_NO_REAL", "1");
+    Said::of(command.output().unwrap())
+}
+
+#[test]
+fn cli_diff_without_engines_tells_each_of_the_four_in_its_place() {
+    let place = Place::new();
+    place.file("a.scenario.toml", good("one/a"));
+    // Nothing was compared, so it does not end as if all were the same.
+    let said = square_without_real(&place, &["a.scenario.toml"])
+        .exits(69)
+        .says("one/a: A writer dies\n")
+        .says("model   holds, as the file says")
+        .says("  native  left out by MOONQUAKE_NO_REAL\n")
+        .says("Only one engine ran, so nothing was compared.\n");
+    assert_eq!(said.err, "");
+    let json = square_without_real(&place, &["a.scenario.toml", "--format", "json"])
+        .exits(69)
+        .json();
+    assert!(json["same"].is_null());
+    let cells = json["cells"].as_array().unwrap();
+    let told: Vec<[&str; 4]> = cells
+        .iter()
+        .map(|cell| ["engine", "client", "master", "state"].map(|field| cell[field].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ["model", "rust", "rust", "ran"],
+            ["master", "rust", "real", "not-here"],
+            ["hosted", "real", "rust", "not-here"],
+            ["native", "real", "real", "not-here"],
+        ]
+    );
+    assert_eq!(cells[0]["run"]["verdict"], "holds");
+    assert_eq!(cells[0]["run"]["claim_met"], true);
+    assert!(cells[1]["run"].is_null());
+    assert_eq!(json["pairs"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn cli_diff_without_engines_says_what_fails() {
+    let place = Place::new();
+    place.file("a.scenario.toml", bad("one/a"));
+    square_without_real(&place, &["a.scenario.toml", "--seed", "7"])
+        .exits(69)
+        .says("model   violated, NOT as the file says")
+        .says("  model   what fails: g1\n")
+        .says("replay: moonquake run a.scenario.toml --engine model --profile upstream --seed 7\n");
+}
+
+/// What is missing is told in its place with its cure, and does not stop the others.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn cli_diff_without_engines_goes_on_where_one_is_not_installed() {
+    let place = Place::new();
+    place.file("a.scenario.toml", good("one/a"));
+    let mut command = place.command(&["diff", "a.scenario.toml"]);
+    command.env("MOONQUAKE_RELEASE_DIR", place.path().join("nowhere"));
+    Said::of(command.output().unwrap())
+        .exits(69)
+        .says("model   holds, as the file says")
+        .says("native  not installed")
+        .says("fetch-release.py");
 }

@@ -74,6 +74,54 @@ fn cli_real_diff_of_model_and_master_finds_none() {
         .says("The same in all ");
 }
 
+/// The four pairings of a client with a master.
+#[test]
+fn cli_real_diff_on_all_four_finds_none() {
+    if opted_out() {
+        return;
+    }
+    let place = Place::new();
+    place.file("a.scenario.toml", good("a"));
+    place
+        .moonquake(&["diff", "a.scenario.toml"])
+        .exits(0)
+        .says("Rust client  model   holds, as the file says  master  holds, as the file says\n")
+        .says("real client  hosted  holds, as the file says  native  holds, as the file says\n")
+        .says("model and master: the same in all ")
+        .says("model and hosted: the same in all ")
+        .says("model and native: the same in all ")
+        .says("All four do the same.\n");
+}
+
+/// An engine without words for a scenario says so, and the others are compared.
+#[test]
+fn cli_real_diff_goes_on_without_an_engine_that_has_no_words() {
+    if opted_out() {
+        return;
+    }
+    let place = Place::new();
+    place.file("a.scenario.toml", good("a").replace("16MiB", "8MiB"));
+    let json = place
+        .moonquake(&["diff", "a.scenario.toml", "--format", "json"])
+        .exits(0)
+        .json();
+    let states: Vec<&str> = json["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["ran", "ran", "no-words", "no-words"]);
+    assert_eq!(json["same"], true);
+    assert_eq!(json["pairs"][0]["sides"][1]["name"], "master");
+    assert!(
+        json["cells"][2]["why"]
+            .as_str()
+            .unwrap()
+            .contains("16 MiB at least")
+    );
+}
+
 /// Random histories need no file; what is asked for on the command line comes out in words and as JSON.
 #[test]
 fn cli_real_random_histories_agree() {
@@ -218,13 +266,14 @@ fn cli_real_a_diff_that_is_ended_leaves_nothing() {
     // So many calls that the end cannot come first.
     let calls = r#"{ who = "r1", do = "exist", key = "none", times = 90000, every = "1ms" },"#;
     let text = good("a").replacen("steps = [", &format!("steps = [\n  {calls}"), 1);
-    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+    let [two, all]: [&[&str]; 2] = [&["master", "model"], &[]];
+    for (engines, name, code) in [(two, "-INT", 130), (two, "-TERM", 143), (all, "-INT", 130)] {
         let place = Place::new();
         place.file("a.scenario.toml", &text);
         let temporary = place.path().join("temporary");
         std::fs::create_dir(&temporary).unwrap();
         let mut child = place
-            .command(&["diff", "a.scenario.toml", "master", "model"])
+            .command(&[&["diff", "a.scenario.toml"][..], engines].concat())
             .env("TMPDIR", &temporary)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

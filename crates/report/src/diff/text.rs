@@ -32,12 +32,7 @@ pub enum DiffMark {
 pub fn diff_text(comparison: &Comparison) -> Vec<DiffText> {
     let mut lines = Lines::default();
     lines.both(format!("{}: {}", comparison.id, comparison.title));
-    let width = comparison
-        .sides
-        .iter()
-        .map(|side| side.name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let width = width(comparison);
     for side in &comparison.sides {
         lines.both(format!("  {:<width$}  {}", side.name, outcome(side)));
     }
@@ -51,9 +46,45 @@ pub fn diff_text(comparison: &Comparison) -> Vec<DiffText> {
             ));
             lines.both(format!("projection sha256: {}", side.projection_sha256));
         }
-        Some(first) => parted(comparison, first, width, &mut lines),
+        Some(first) => parted(comparison, "They", first, &mut lines),
     }
     lines.0
+}
+
+/// Where two runs of a square part, or that they do not.
+pub(super) fn pair_text(comparison: &Comparison) -> Vec<DiffText> {
+    let mut lines = Lines::default();
+    let [one, two] = &comparison.sides;
+    let who = format!("{} and {}", one.name, two.name);
+    match comparison.first {
+        None => {
+            let equal = format!("the same in all {} lines of what must be the same", one.lines);
+            lines.both(format!("{who}: {equal}{}.", but(comparison)));
+        }
+        Some(first) => parted(comparison, &who, first, &mut lines),
+    }
+    lines.0
+}
+
+/// What is to add to equal projections, if the runs come out differently.
+fn but(comparison: &Comparison) -> String {
+    if comparison.same_outcome() {
+        return String::new();
+    }
+    let [one, two] = comparison.sides.each_ref().map(|side| {
+        let failed = match side.failed.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", some.join(", ")),
+        };
+        format!("{} on {}{failed}", side.verdict, side.name)
+    });
+    format!(", and yet it comes out as {one} and as {two}")
+}
+
+/// As wide as the longer of the two names.
+fn width(comparison: &Comparison) -> usize {
+    let names = comparison.sides.iter().map(|side| side.name.chars().count());
+    names.max().unwrap_or(0)
 }
 
 fn outcome(side: &DiffSide) -> String {
@@ -69,14 +100,15 @@ fn outcome(side: &DiffSide) -> String {
     format!("profile {}, {}{failed} ({claim})", side.profile, side.verdict)
 }
 
-fn parted(comparison: &Comparison, first: usize, width: usize, lines: &mut Lines) {
+fn parted(comparison: &Comparison, who: &str, first: usize, lines: &mut Lines) {
+    let width = width(comparison);
     let row = &comparison.rows[first];
     let there = row.lines.iter().flatten().next();
     let (line, step) = there.map_or((0, None), |line| (line.line, line.step.as_deref()));
     let step = step.map(|step| format!(", at {step}")).unwrap_or_default();
     let all = comparison.sides.iter().map(|side| side.lines).max().unwrap_or(0);
     lines.both(format!(
-        "They part at line {line} of {all} of what must be the same{step}"
+        "{who} part at line {line} of {all} of what must be the same{step}"
     ));
     lines.both(String::new());
     for same in &comparison.rows[first.saturating_sub(CONTEXT)..first] {

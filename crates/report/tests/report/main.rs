@@ -7,6 +7,7 @@ mod reader;
 mod script;
 mod size;
 mod snapshots;
+mod square;
 mod support;
 mod timeline;
 mod trust;

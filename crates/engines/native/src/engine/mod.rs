@@ -129,16 +129,22 @@ fn unlistable(plan: &Plan) -> Option<String> {
     ))
 }
 
+impl MasterEngine {
+    /// Why this engine has no words for the plan, if so, whatever the platform and the opt-out variable say.
+    pub fn wordless(plan: &Plan) -> Option<String> {
+        moonquake_stage::unsupported(plan)
+            .or_else(|| flags(plan).err())
+            .or_else(|| unlistable(plan))
+    }
+}
+
 impl Engine for MasterEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Master
     }
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
-        unavailable()
-            .or_else(|| moonquake_stage::unsupported(plan))
-            .or_else(|| flags(plan).err())
-            .or_else(|| unlistable(plan))
+        unavailable().or_else(|| MasterEngine::wordless(plan))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {

@@ -1,11 +1,11 @@
 //! The engines `native` and `hosted`: unmodified C++ clients, before the unmodified master and before the Rust one.
 
-use super::{RealPorts, flags, installed, unavailable, unlistable};
+use super::{MasterEngine, RealPorts, flags, installed, unavailable};
 use crate::clients::{MasterSide, RealClients};
 use crate::process::{Client, MasterProcess, Release, StartOptions};
 use moonquake_evidence::Evidence;
 use moonquake_faults::Profile;
-use moonquake_model::{ModelPorts, master_config};
+use moonquake_model::{ModelEngine, ModelPorts, master_config};
 use moonquake_net::Net;
 use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
 
@@ -61,17 +61,20 @@ fn play<M: MasterSide>(
     moonquake_stage::run(kind.name(), plan, options, ports)
 }
 
+impl NativeEngine {
+    /// Why this engine has no words for the plan, if so, whatever the platform and the opt-out variable say.
+    pub fn wordless(plan: &Plan) -> Option<String> {
+        MasterEngine::wordless(plan).or_else(|| crate::clients::unsupported(plan))
+    }
+}
+
 impl Engine for NativeEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Native
     }
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
-        unavailable()
-            .or_else(|| moonquake_stage::unsupported(plan))
-            .or_else(|| flags(plan).err())
-            .or_else(|| unlistable(plan))
-            .or_else(|| crate::clients::unsupported(plan))
+        unavailable().or_else(|| NativeEngine::wordless(plan))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {
@@ -93,20 +96,22 @@ impl Engine for NativeEngine {
     }
 }
 
+impl HostedEngine {
+    /// Why this engine has no words for the plan, if so, whatever the platform and the opt-out variable say.
+    pub fn wordless(plan: &Plan) -> Option<String> {
+        ModelEngine
+            .unsupported(plan)
+            .or_else(|| crate::clients::unsupported(plan))
+    }
+}
+
 impl Engine for HostedEngine {
     fn kind(&self) -> EngineKind {
         EngineKind::Hosted
     }
 
     fn unsupported(&self, plan: &Plan) -> Option<String> {
-        let options = RunOptions::new(Profile::Upstream);
-        unavailable()
-            .or_else(|| moonquake_stage::unsupported(plan))
-            .or_else(|| match master_config(plan, &options) {
-                Err(EngineError::Unsupported(why)) => Some(why),
-                _ => None,
-            })
-            .or_else(|| crate::clients::unsupported(plan))
+        unavailable().or_else(|| HostedEngine::wordless(plan))
     }
 
     fn run(&mut self, plan: &Plan, options: &RunOptions) -> Result<Evidence, EngineError> {
