@@ -35,7 +35,7 @@ pub use put::{Put, PutKind};
 pub use ranged_get::RangedGet;
 pub use replica::{memory_of, preferred, preferred_replica};
 pub use session::{GetSession, GetStart, NoSession, PutSession, PutWrite, ReadSession};
-pub use single::{Single, granted_by};
+pub use single::{Known, Single, granted_by};
 pub use staging::{NearMemory, STAGING_BYTES, StagingBlock, StagingMemory};
 pub use tasks::{QueuedTask, RunTasks, TASK_WORKERS};
 

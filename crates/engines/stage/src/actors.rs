@@ -3,11 +3,10 @@
 use crate::clients::{ClientStart, Identity};
 use crate::operations::Running;
 use crate::ports::Ports;
+use crate::sessions::GetSessions;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{
-    ClientConfig, Close, GetSession, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount,
-};
+use moonquake_client::{ClientConfig, Close, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,8 +29,7 @@ pub(crate) struct Actor {
     pub(crate) mounted: BTreeSet<Uuid>,
     pub(crate) heartbeat: Option<Heartbeat>,
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
-    /// By the step that opened them; none of one that is over.
-    pub(crate) get_sessions: BTreeMap<usize, Option<GetSession>>,
+    pub(crate) get_sessions: GetSessions,
     /// What it has fetched and not begun, or not got done.
     pub(crate) tasks: VecDeque<QueuedTask>,
     /// The latest attempt of each key: the step and the first replica id.
@@ -206,7 +204,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.alive = false;
         actor.heartbeat = None;
         actor.put_sessions.clear();
-        actor.get_sessions.clear();
+        actor.get_sessions.forget();
         actor.tasks.clear();
         actor.attempts.clear();
         let home = actor.memory.map(|_| actor.home.clone());

@@ -56,6 +56,17 @@ pub struct Begun<'a> {
     pub capacity: Option<u64>,
     /// What the value of a staged write is: a pattern, and where in the value each part of it lies.
     pub value: Option<(String, Vec<BufferPlace>)>,
+    /// The key whose session it reads, writes or ends.
+    pub session: Option<SessionMeant>,
+}
+
+/// A session that a step means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionMeant {
+    /// Its key.
+    pub key: String,
+    /// The bytes of its object, if it is open.
+    pub size_bytes: Option<u64>,
 }
 
 /// What a client has told of an operation.

@@ -20,6 +20,7 @@ mod requests;
 mod rpcs;
 mod runner;
 mod seen;
+mod sessions;
 mod setup;
 mod staging;
 mod state;
@@ -29,7 +30,7 @@ mod transfers;
 mod underway;
 mod waves;
 
-pub use clients::{Begun, ClientStart, Clients, Identity, Told};
+pub use clients::{Begun, ClientStart, Clients, Identity, SessionMeant, Told};
 pub use ports::{
     Delivery, Ending, Near, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight,
     TransferSpec,

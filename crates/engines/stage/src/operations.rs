@@ -1,19 +1,17 @@
 //! Operations under way: the client's machines, driven step by step.
 
 use crate::actors::Chore;
-use crate::clients::Begun;
+use crate::clients::{Begun, SessionMeant};
 use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
 use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
-    BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, PutSession, RpcFailure,
-    Want, memory_of,
+    BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, RpcFailure, Want,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
-use moonquake_protocol::ErrorCode;
 use moonquake_scenario::{Do, Verb};
 use std::collections::VecDeque;
 
@@ -58,6 +56,8 @@ pub(crate) struct Running {
     /// Transfers that its limit gave up and that still run.
     pub(crate) given_up: Vec<u64>,
     pub(crate) buffer: BufferKey,
+    /// The session that it means.
+    pub(crate) session: Option<SessionMeant>,
     /// What the value of a staged write is, there in its blocks, until it has them.
     pub(crate) fill: Option<(String, Vec<BufferPlace>)>,
     pub(crate) size: u64,
@@ -126,6 +126,7 @@ impl<P: Ports> Stage<'_, P> {
             wakes_at: None,
             given_up: Vec::new(),
             buffer: buffer.unwrap_or(BufferKey::Staging(id)),
+            session: None,
             fill: None,
             size,
             rate: None,
@@ -267,6 +268,7 @@ impl<P: Ports> Stage<'_, P> {
                 NearMemory::Staging => None,
             },
             value: running.fill.clone(),
+            session: running.session.clone(),
         };
         Ok(self.ports.begin_operation(&begun)?)
     }
@@ -355,92 +357,6 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    /// Keeps what an operation was given, for later steps of the same client.
-    fn keep_session(&mut self, id: u64) {
-        let Some(running) = self.running.get(&id) else {
-            return;
-        };
-        let Some(op) = running.op else { return };
-        let step = op.step as usize;
-        let Some(moonquake_scenario::What::Do(action)) = self.plan.steps.get(step).map(|step| &step.what)
-        else {
-            return;
-        };
-        let opened = running.machine.opened();
-        let granted = running.machine.granted().to_vec();
-        let attempts = running.machine.attempts();
-        let mounted = running.machine.mounted();
-        if let Some(task) = running.machine.task() {
-            self.tasks.insert(step, task);
-        }
-        let size_bytes = granted
-            .first()
-            .and_then(memory_of)
-            .map_or(running.size, |buffer| buffer.size);
-        let actor = running.actor.clone();
-        let key = action
-            .key
-            .as_deref()
-            .map(|key| Do::repeated(key, op.repetition))
-            .unwrap_or_default();
-        let Some(actor) = self.actors.get_mut(&actor) else {
-            return;
-        };
-        match mounted {
-            Some((segment, true)) => {
-                actor.mounted.insert(segment);
-            }
-            Some((segment, false)) => {
-                actor.mounted.remove(&segment);
-            }
-            None => {}
-        }
-        if let Some(session) = opened {
-            actor.get_sessions.insert(step, Some(session));
-        }
-        for (key, granted) in attempts {
-            if let Some(first) = granted.first() {
-                actor.attempts.insert(key, (step, first.id));
-            }
-        }
-        if !granted.is_empty() {
-            let session = PutSession {
-                key,
-                granted,
-                size_bytes,
-            };
-            actor.put_sessions.insert(step, session);
-        }
-    }
-
-    /// A get session of a client is over: the one of that step, or its latest.
-    pub(crate) fn end_session(&mut self, who: &str, step: Option<usize>) {
-        let Some(actor) = self.actors.get_mut(who) else {
-            return;
-        };
-        let session = match step {
-            Some(step) => actor.get_sessions.get_mut(&step),
-            None => actor.get_sessions.values_mut().next_back(),
-        };
-        if let Some(session) = session {
-            *session = None;
-        }
-    }
-
-    /// A read that finds the lease of its session over ends the session. Mirrors `real_client.cpp`, which erases it.
-    fn drop_session(&mut self, running: &Running, outcome: &Outcome) {
-        let action = running
-            .op
-            .and_then(|op| self.plan.steps.get(op.step as usize))
-            .and_then(|step| step.operation());
-        let Some(action) = action.filter(|action| action.verb == Verb::GetRead) else {
-            return;
-        };
-        if *outcome == Outcome::Error(ErrorCode::LeaseExpired) {
-            self.end_session(&running.actor, action.use_step);
-        }
-    }
-
     /// An operation has its result.
     pub(crate) fn finish(&mut self, id: u64, outcome: &Outcome) -> Staged<()> {
         let Some(running) = self.running.remove(&id) else {
@@ -455,7 +371,7 @@ impl<P: Ports> Stage<'_, P> {
             None => (outcome, None),
         };
         let content = self.read_content(&running, outcome)?;
-        self.drop_session(&running, outcome);
+        self.end_session(&running, outcome);
         self.buffers.staging.give_back(id);
         if let Some(actor) = self.actors.get_mut(&running.actor) {
             actor.tasks.extend(running.machine.tasks_left());

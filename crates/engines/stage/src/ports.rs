@@ -47,6 +47,8 @@ pub struct TransferSpec {
     pub id: u64,
     /// The client that moves the bytes.
     pub actor: String,
+    /// The operation that waits for it; none once it was given up.
+    pub operation: Option<u64>,
     /// The node that owns the range.
     pub owner: String,
     /// To the owner or from it.

@@ -3,8 +3,8 @@
 
 use crate::memory::{BufferKey, Buffers};
 use crate::ports::Ports;
-use crate::runner::ended;
 use crate::state::{Stage, Staged};
+use moonquake_client::{Known, Outcome};
 use moonquake_evidence::Op;
 use moonquake_protocol::ErrorCode;
 use moonquake_scenario::{Do, Verb};
@@ -21,7 +21,7 @@ impl Buffers {
 impl<P: Ports> Stage<'_, P> {
     /// The caller registers a buffer or takes it back. What is there already, or is not there, is INVALID_PARAMS. Mirrors
     /// `real_client.cpp:RealClient::register_buffer_internal` and `unregister_buffer_internal` as they are over TCP.
-    pub(crate) fn play_registration(&mut self, action: &Do, who: &str, op: Op) -> Staged<()> {
+    pub(crate) fn play_registration(&mut self, action: &Do, who: &str, op: Op) -> Staged<u64> {
         let name = action.into.as_deref().unwrap_or_default();
         let known = (who.to_owned(), Do::repeated(name, op.repetition));
         if let Some(bytes) = action.size_bytes {
@@ -32,10 +32,10 @@ impl<P: Ports> Stage<'_, P> {
             _ => self.buffers.registered.remove(&known),
         };
         let outcome = if is_done {
-            None
+            Outcome::Ok
         } else {
-            ErrorCode::InvalidParams.name()
+            Outcome::Error(ErrorCode::InvalidParams)
         };
-        self.ended(who, op, ended(outcome.unwrap_or("ok"), None))
+        self.begin(who, Some(op), Box::new(Known(outcome)), None, 0)
     }
 }

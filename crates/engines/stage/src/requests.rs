@@ -1,14 +1,16 @@
 //! From the words of a step to the machine or request of the client.
 
 use crate::actors::Actor;
+use crate::clients::SessionMeant;
 use crate::memory::BufferKey;
 use crate::operations::Running;
 use crate::ports::Ports;
 use crate::rpcs::{Cast, Words, replicate, tenant};
 use crate::state::Stage;
 use moonquake_client::{
-    BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, NearMemory, NoSession,
-    Operation, Put, PutKind, PutWrite, QueuedTask, RangedGet, ReadSession, RunTasks, Single, TASK_WORKERS,
+    BatchGet, BatchPut, BufferPlace, ByteRange, ClientConfig, Get, GetStart, Known, NearMemory, NoSession,
+    Operation, Outcome, Put, PutKind, PutWrite, QueuedTask, RangedGet, ReadSession, RunTasks, Single,
+    TASK_WORKERS,
 };
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -19,6 +21,8 @@ pub(crate) struct Prepared {
     pub(crate) machine: Box<dyn Operation>,
     pub(crate) buffer: Option<BufferKey>,
     pub(crate) size: u64,
+    /// The session that is meant.
+    pub(crate) session: Option<SessionMeant>,
     /// Whether the caller's buffer is thereby known to have so many bytes.
     pub(crate) sizes_buffer: bool,
     /// The buffer is filled with this pattern first, there.
@@ -32,6 +36,7 @@ impl Prepared {
             machine: Box::new(machine),
             buffer: None,
             size,
+            session: None,
             sizes_buffer: false,
             fill: None,
         }
@@ -67,6 +72,7 @@ impl Prepared {
             machine,
             buffer: named(action.from.as_ref(), repetition),
             size: at,
+            session: None,
             sizes_buffer: true,
             fill: action
                 .written_pattern()
@@ -123,15 +129,22 @@ impl<P: Ports> Stage<'_, P> {
                 let machine = whole_write(action, config, &cast, (key, keys), out_of);
                 Prepared::write(action, repetition, machine, size)
             }
-            Verb::Get | Verb::BatchGet | Verb::GetStart | Verb::GetRead => {
+            Verb::Get | Verb::BatchGet | Verb::GetStart | Verb::GetRead | Verb::GetEnd => {
                 self.prepare_read(action, actor, config, (key, keys), repetition)
             }
             Verb::PutWrite => {
                 let session = kept(&actor.put_sessions, action.use_step);
                 let session = session.ok_or("nothing was handed out that could be written")?;
                 let size = session.size_bytes;
+                let meant = SessionMeant {
+                    key: session.key.clone(),
+                    size_bytes: Some(size),
+                };
                 let machine = PutWrite::new(config, session, ranges(action)).out_of(out_of);
-                Prepared::write(action, repetition, Box::new(machine), size)
+                Prepared {
+                    session: Some(meant),
+                    ..Prepared::write(action, repetition, Box::new(machine), size)
+                }
             }
             Verb::RunTasks => Prepared::plain(RunTasks::new(config), 0),
             Verb::PollTasks => Prepared::plain(RunTasks::poll(config), 0),
@@ -159,12 +172,27 @@ impl<P: Ports> Stage<'_, P> {
             .near(named(action.into.as_ref(), repetition).as_ref());
         match action.verb {
             Verb::GetStart => Prepared::plain(GetStart::new(config, key), 0),
-            Verb::GetRead => match kept(&actor.get_sessions, action.use_step).flatten() {
-                Some(session) => {
-                    let machine = ReadSession::new(config, session, ranges(action)).into(into);
-                    Prepared::read(action, repetition, machine)
+            Verb::GetRead => {
+                let meant = actor.get_sessions.meant(action.use_step);
+                let session = meant
+                    .as_ref()
+                    .and_then(|meant| actor.get_sessions.open(&meant.key));
+                let prepared = match session {
+                    Some(session) => {
+                        let machine = ReadSession::new(config, session, ranges(action)).into(into);
+                        Prepared::read(action, repetition, machine)
+                    }
+                    None => Prepared::plain(NoSession, 0),
+                };
+                Prepared {
+                    session: meant,
+                    ..prepared
                 }
-                None => Prepared::plain(NoSession, 0),
+            }
+            // Nobody is asked, and all is well whether there was one or not. Mirrors `real_client.cpp:batch_get_session_end`.
+            Verb::GetEnd => Prepared {
+                session: actor.get_sessions.meant(action.use_step),
+                ..Prepared::plain(Known(Outcome::Ok), 0)
             },
             Verb::BatchGet if action.ranges.is_empty() => {
                 let wish = action.args.get("prefer_alloc_in_same_node");

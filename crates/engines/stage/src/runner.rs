@@ -310,11 +310,14 @@ impl<P: Ports> Stage<'_, P> {
             return self.play_fill(action, &who, op).map(|()| None);
         }
         if action.verb.registers() {
-            return self.play_registration(action, &who, op).map(|()| None);
+            return self.play_registration(action, &who, op).map(Some);
         }
-        if action.verb == Verb::GetEnd {
-            self.end_session(&who, action.use_step);
-            return self.ended(&who, op, ended("ok", None)).map(|()| None);
+        if let (Verb::GetStart, Some(key), Some(actor)) =
+            (action.verb, &action.key, self.actors.get_mut(&who))
+        {
+            actor
+                .get_sessions
+                .start(step.index, Do::repeated(key, repetition));
         }
         let task = match action.verb {
             Verb::RunTask => self.take_task(&who),
@@ -330,6 +333,9 @@ impl<P: Ports> Stage<'_, P> {
                     prepared.buffer.clone(),
                     prepared.size,
                 )?;
+                if let Some(running) = self.running.get_mut(&id) {
+                    running.session = prepared.session;
+                }
                 if let Some(buffer) = &prepared.buffer {
                     self.buffers.imply_registration(&who, buffer);
                     self.buffers.lay_plain(buffer);

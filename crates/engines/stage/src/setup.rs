@@ -4,6 +4,7 @@ use crate::actors::Actor;
 use crate::inject::FaultState;
 use crate::memory::Buffers;
 use crate::ports::Ports;
+use crate::sessions::GetSessions;
 use crate::state::{Stage, Staged, StepRecord};
 use crate::underway::Underway;
 use moonquake_client::ClientConfig;
@@ -60,7 +61,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
         mounted: BTreeSet::new(),
         heartbeat: None,
         put_sessions: BTreeMap::new(),
-        get_sessions: BTreeMap::new(),
+        get_sessions: GetSessions::default(),
         tasks: VecDeque::new(),
         attempts: BTreeMap::new(),
     }

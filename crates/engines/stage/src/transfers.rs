@@ -191,6 +191,7 @@ impl<P: Ports> Stage<'_, P> {
         let spec = TransferSpec {
             id,
             actor: transfer.actor.clone(),
+            operation: transfer.waiter,
             owner: transfer.owner.clone(),
             write: transfer.write,
             replica_id: transfer.replica_id,

@@ -17,7 +17,16 @@ struct Named {
     actor: String,
     arena: Arc<Arena>,
     range: Range,
-    registered: bool,
+    /// With how many bytes it is registered, and whether its caller has said so.
+    registered: Option<(u64, bool)>,
+}
+
+/// A registration that no step asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Implied {
+    pub(crate) buffer: Range,
+    /// It is registered with another length so far.
+    pub(crate) again: bool,
 }
 
 /// All buffers of all callers.
@@ -65,16 +74,43 @@ impl Buffers {
             actor: actor.to_owned(),
             arena: Arc::clone(arena),
             range,
-            registered: false,
+            registered: None,
         };
         self.named.insert(name.to_owned(), named);
         Ok(range)
     }
 
-    /// Says, once, that a buffer must be registered.
-    pub(crate) fn to_register(&mut self, name: &str) -> Option<Range> {
-        let named = self.named.get_mut(name).filter(|named| !named.registered)?;
-        named.registered = true;
+    /// Says that a buffer must be registered before it is used, with so many bytes if those are known: how many it has is what the
+    /// client believes. One that is registered with another length must be taken back first.
+    pub(crate) fn to_register(&mut self, name: &str, bytes: Option<u64>) -> Option<Implied> {
+        let named = self.named.get_mut(name)?;
+        // No bytes cannot be registered.
+        let size = bytes.filter(|bytes| *bytes > 0).unwrap_or(named.range.size);
+        let again = match named.registered {
+            Some((known, by_caller)) if by_caller || known == size => return None,
+            known => known.is_some(),
+        };
+        named.registered = Some((size, false));
+        let offset = named.range.offset;
+        Some(Implied {
+            buffer: Range { offset, size },
+            again,
+        })
+    }
+
+    /// Its caller registers a buffer. What is registered stays as it is.
+    pub(crate) fn register(&mut self, name: &str, bytes: Option<u64>) -> Option<Range> {
+        let named = self.named.get_mut(name)?;
+        let size = bytes.unwrap_or(named.range.size);
+        named.registered.get_or_insert((size, true));
+        let offset = named.range.offset;
+        Some(Range { offset, size })
+    }
+
+    /// Its caller takes a buffer back.
+    pub(crate) fn unregister(&mut self, name: &str) -> Option<Range> {
+        let named = self.named.get_mut(name)?;
+        named.registered = None;
         Some(named.range)
     }
 

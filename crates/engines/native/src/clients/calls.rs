@@ -1,5 +1,6 @@
 //! The requests of real clients: each must be the one that the machine predicts.
 
+use super::sessions::Sessions;
 use super::{LIMIT, MasterSide, RealClients};
 use moonquake_client::RpcFailure;
 use moonquake_net::foreign::{Substitution, Taken};
@@ -8,7 +9,7 @@ use moonquake_protocol::Request;
 use moonquake_stage::{Delivery, PortError, PortResult, Seen, Sending};
 
 /// What a client says by itself and no step means: its greeting and its polls.
-fn is_aside(request: &Request) -> bool {
+pub(super) fn is_aside(request: &Request) -> bool {
     matches!(
         request,
         Request::ServiceReady {} | Request::GetFsdir { .. } | Request::FetchTasks { .. }
@@ -111,7 +112,7 @@ impl<M: MasterSide> RealClients<M> {
         let what = sending.request.rpc().name();
         let operation = Some(sending.operation).filter(|_| !is_chore);
         let taken = self.take(sending.actor, what, operation, |request| {
-            is_same_call(request, sending.request)
+            is_same_call(request, sending.request) || Sessions::says_the_same(sending.request, request)
         })?;
         if !taken.lossless {
             return Err(PortError(format!(
@@ -121,6 +122,12 @@ impl<M: MasterSide> RealClients<M> {
         }
         self.messages
             .insert(sending.message, (sending.actor.to_owned(), taken.message));
+        self.asks(sending.operation);
+        self.sessions.sent(
+            sending.message,
+            sending.operation,
+            (sending.request, &taken.request),
+        );
         self.master.send(&Sending {
             request: &taken.request,
             ..sending.clone()
@@ -147,6 +154,12 @@ impl<M: MasterSide> RealClients<M> {
         };
         if !delivered.map_err(PortError::new)? {
             delivery.answer = None;
+        }
+        if delivery.answer.is_some() {
+            self.heard(message);
+        }
+        if let Some(Ok(response)) = delivery.answer {
+            delivery.answer = Some(Ok(self.sessions.read(message, response)));
         }
         Ok(delivery)
     }
@@ -183,6 +196,7 @@ impl<M: MasterSide> RealClients<M> {
             && let Some(client) = self.clients.get_mut(&actor)
         {
             client.link.cut(request).map_err(PortError::new)?;
+            self.heard(message);
         }
         self.master.cut(message)
     }

@@ -85,6 +85,7 @@ impl<M: MasterSide> RealClients<M> {
             poll_slot: None,
             pinged: false,
             closing: false,
+            frozen: false,
         })
     }
 
@@ -161,6 +162,7 @@ impl<M: MasterSide> RealClients<M> {
 
     /// Sets its clocks, and lets its timers fire that are due.
     pub(super) fn set_clocks(&mut self, actor: &str, now: Clocks) -> PortResult<()> {
+        self.await_standing(actor)?;
         let Some(client) = self.clients.get(actor) else {
             return Ok(());
         };
@@ -170,9 +172,10 @@ impl<M: MasterSide> RealClients<M> {
 
     /// Stops or continues its process.
     pub(super) fn stop(&mut self, actor: &str, frozen: bool) -> PortResult<()> {
-        let Some(client) = self.clients.get(actor) else {
+        let Some(client) = self.clients.get_mut(actor) else {
             return Ok(());
         };
+        client.frozen = frozen;
         let done = if frozen {
             client.agent.freeze()
         } else {
@@ -192,6 +195,7 @@ impl<M: MasterSide> RealClients<M> {
         self.operations.retain(|_, operation| operation.actor != actor);
         self.messages.retain(|_, (other, _)| other != actor);
         self.buffers.forget(actor);
+        self.sessions.forget(actor);
         client.link.await_closed().map_err(PortError::new)
     }
 }

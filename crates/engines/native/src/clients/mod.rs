@@ -5,7 +5,8 @@
 //! else, the run ends and says what was expected and what came instead: that is a difference between the client and its model.
 //!
 //! Behind it stands any master ([`MasterSide`]): the unmodified one (engine `native`) or the Rust one (engine `hosted`). A step that is
-//! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC.
+//! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC; those of a
+//! put session that the client itself writes are calls of its session API ([`sessions`]).
 
 mod buffers;
 mod calls;
@@ -13,6 +14,8 @@ mod life;
 mod master;
 mod names;
 mod ports;
+mod sessions;
+mod standing;
 mod support;
 mod transfers;
 mod verbs;
@@ -20,7 +23,7 @@ mod verbs;
 pub(crate) use master::MasterSide;
 pub(crate) use support::unsupported;
 
-use crate::agent::{Agent, Ticket};
+use crate::agent::{Agent, Reply, Ticket};
 use crate::process::{Client, ClientPage};
 use buffers::Buffers;
 use moonquake_net::Net;
@@ -28,6 +31,7 @@ use moonquake_net::foreign::{ForeignLink, ForeignMessage, Taken};
 use moonquake_scenario::{Plan, Verb};
 use moonquake_stage::{PortError, PortResult};
 use names::Names;
+use sessions::Sessions;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,14 +55,22 @@ struct RealClient {
     pinged: bool,
     /// It closes: whatever it still sends by itself is answered.
     closing: bool,
+    /// Its process is stopped.
+    frozen: bool,
 }
 
 /// An operation of a step.
 struct Operation {
     actor: String,
     verb: Verb,
+    key: String,
     /// Its call; none if it is spoken by the harness.
     ticket: Option<Ticket>,
+    /// What that has returned, if it was looked at before the stage asked for it.
+    reply: Option<Reply>,
+    /// Whether a transfer of it was opened, and whether it was seen to wait for that.
+    moves: bool,
+    pace: standing::Pace,
     /// Where a staged value lies, and those of a batch.
     values: Vec<crate::agent::Range>,
     /// Its result is told; its values are looked at until the client begins something else.
@@ -79,6 +91,7 @@ pub(crate) struct RealClients<M> {
     messages: BTreeMap<u64, (String, ForeignMessage)>,
     transfers: Transfers,
     buffers: Buffers,
+    sessions: Sessions,
 }
 
 impl<M: MasterSide> RealClients<M> {
@@ -90,6 +103,7 @@ impl<M: MasterSide> RealClients<M> {
             library,
             plan: plan.clone(),
             clients: BTreeMap::new(),
+            sessions: Sessions::of(plan),
             names: Names::default(),
             operations: BTreeMap::new(),
             messages: BTreeMap::new(),

@@ -186,6 +186,8 @@ impl<M: MasterSide> Ports for RealClients<M> {
     }
 
     fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        let operation = self.transfers.operation_of(transfer);
+        self.turns(operation);
         self.transfers.close(transfer, ending)
     }
 

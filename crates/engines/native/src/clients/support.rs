@@ -1,5 +1,6 @@
 //! What real clients have no words for. Static: it looks at the plan alone.
 
+use super::sessions;
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{Action, ArgValue, Do, Plan, Step, Timeouts, Verb, World};
 
@@ -9,7 +10,9 @@ const LEAST_BYTES: u64 = 16 << 20;
 /// Why real clients cannot play a plan, if so.
 pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let actions = plan.steps.iter().filter_map(Step::operation);
-    let world = unsupported_world(plan).or_else(|| unsupported_fault(plan));
+    let world = unsupported_world(plan)
+        .or_else(|| unsupported_fault(plan))
+        .or_else(|| sessions::unsupported(plan));
     world.or_else(|| actions.clone().find_map(|action| unsupported_action(action)))
 }
 
@@ -74,7 +77,6 @@ fn unsupported_action(action: &Do) -> Option<String> {
                     .to_owned(),
             );
         }
-        Verb::PutWrite => return Some("put sessions of the real client are not told to it yet".to_owned()),
         Verb::Get | Verb::BatchGet if action.into.is_none() && !action.ranges.is_empty() => {
             return Some("the real client reads ranges into a caller's buffer only; give `into`".to_owned());
         }

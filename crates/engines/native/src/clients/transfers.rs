@@ -18,6 +18,7 @@ type Pair = (String, String);
 #[derive(Debug)]
 struct Open {
     pair: Pair,
+    operation: Option<u64>,
     /// Its number at the relay; none if it stays within one process.
     relay: Option<RelayTransfer>,
     address: u64,
@@ -123,6 +124,11 @@ impl Transfers {
         }
     }
 
+    /// The operation that a transfer is of.
+    pub(super) fn operation_of(&self, transfer: u64) -> Option<u64> {
+        self.open.get(&transfer)?.operation
+    }
+
     /// Ends a transfer. False if it is complete and was not acknowledged.
     pub(super) fn close(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
         let Some(open) = self.open.get(&transfer) else {
@@ -169,6 +175,7 @@ impl<M: MasterSide> RealClients<M> {
         };
         let mut open = Open {
             pair: (spec.actor.clone(), spec.owner.clone()),
+            operation: spec.operation,
             relay: None,
             address: spec.address,
             moved: 0,
@@ -178,6 +185,7 @@ impl<M: MasterSide> RealClients<M> {
                 return Ok(false);
             };
             open.relay = Some(id);
+            self.moves(spec.operation);
             if !accepted {
                 return Ok(false);
             }

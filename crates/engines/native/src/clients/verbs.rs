@@ -1,7 +1,10 @@
 //! From the words of a step to a call of the real client's API, and from what that returns to a result.
 
+use super::buffers::Implied;
+use super::sessions::ranged;
+use super::standing::Pace;
 use super::{MasterSide, Operation, RealClients};
-use crate::agent::{self, Command, Range, RangedRead, Replication, SoftPin, code_of};
+use crate::agent::{self, Command, Range, Replication, SoftPin, code_of};
 use moonquake_client::Outcome;
 use moonquake_protocol::ErrorCode;
 use moonquake_scenario::{ArgValue, Do, Verb};
@@ -13,9 +16,9 @@ const NO_REASON: &str =
     "the call returned nothing and tells no reason; the code is that of the answer which it had";
 
 /// A call, and where the values lie that it takes or brings.
-struct Call {
-    command: Command,
-    values: Vec<Range>,
+pub(super) struct Call {
+    pub(super) command: Command,
+    pub(super) values: Vec<Range>,
 }
 
 impl From<Command> for Call {
@@ -33,14 +36,18 @@ impl<M: MasterSide> RealClients<M> {
         let mut operation = Operation {
             actor: begun.actor.to_owned(),
             verb: begun.action.verb,
+            key: begun.key.clone(),
             ticket: None,
+            reply: None,
+            moves: false,
+            pace: Pace::default(),
             values: Vec::new(),
             over: false,
         };
         self.free_values(begun.actor)?;
-        if !matches!(begun.action.verb, Verb::Rpc(_)) {
+        if !matches!(begun.action.verb, Verb::Rpc(_)) || self.sessions.tells(begun) {
             if let Some(name) = &begun.buffer {
-                self.register(begun.actor, name)?;
+                self.register(begun.actor, name, begun.capacity)?;
             }
             let call = self.call(begun)?;
             operation.values = call.values;
@@ -71,26 +78,50 @@ impl<M: MasterSide> RealClients<M> {
         Ok(())
     }
 
-    /// A caller's buffer is registered when it is used first.
-    fn register(&mut self, actor: &str, name: &str) -> PortResult<()> {
+    /// A caller's buffer is registered when it is used, if it is not, and with the length that it has by then.
+    fn register(&mut self, actor: &str, name: &str, bytes: Option<u64>) -> PortResult<()> {
         let client = self.client(actor)?;
         let arena = client.agent.arena().clone();
         self.buffers.named(actor, &arena, name)?;
-        let Some(buffer) = self.buffers.to_register(name) else {
+        let Some(Implied { buffer, again }) = self.buffers.to_register(name, bytes) else {
             return Ok(());
         };
-        let reply = self
-            .client(actor)?
-            .agent
-            .call(&Command::RegisterBuffer { buffer })
-            .map_err(PortError::new)?;
-        match reply.outcome.number() {
-            Some(0) => Ok(()),
-            _ => Err(PortError(format!(
-                "{actor} could not register {name}: {:?}",
-                reply.outcome
-            ))),
+        let take_back = Command::UnregisterBuffer {
+            offset: buffer.offset,
+        };
+        let commands = again
+            .then_some(take_back)
+            .into_iter()
+            .chain([Command::RegisterBuffer { buffer }]);
+        for command in commands {
+            let reply = self.client(actor)?.agent.call(&command).map_err(PortError::new)?;
+            if reply.outcome.number() != Some(0) {
+                return Err(PortError(format!(
+                    "{actor} could not register {name}: {:?}",
+                    reply.outcome
+                )));
+            }
         }
+        Ok(())
+    }
+
+    /// The caller registers its buffer or takes it back.
+    fn registration(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
+        let action = begun.action;
+        let name = Do::repeated(action.into.as_deref().unwrap_or_default(), begun.repetition);
+        self.buffer(begun.actor, &name)?;
+        let command = match action.verb {
+            Verb::RegisterBuffer => {
+                let buffer = self.buffers.register(&name, action.size_bytes);
+                buffer.map(|buffer| Command::RegisterBuffer { buffer })
+            }
+            _ => {
+                let buffer = self.buffers.unregister(&name);
+                buffer.map(|Range { offset, .. }| Command::UnregisterBuffer { offset })
+            }
+        };
+        let command = command.ok_or_else(|| PortError(format!("there is no buffer {name}")))?;
+        Ok(command.into())
     }
 
     fn call(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
@@ -113,6 +144,10 @@ impl<M: MasterSide> RealClients<M> {
             .into(),
             Verb::GetStart => Command::BatchGetSessionStart { keys: vec![key] }.into(),
             Verb::GetRead => self.read_session(begun)?,
+            Verb::GetEnd => Self::end_session(begun)?,
+            Verb::PutWrite => self.write_session(begun)?,
+            Verb::Rpc(_) => self.put_session(begun)?,
+            Verb::RegisterBuffer | Verb::UnregisterBuffer => self.registration(begun)?,
             Verb::Close => Command::Close.into(),
             other => {
                 return Err(PortError(format!("{} is no call of the client", other.name())));
@@ -121,7 +156,7 @@ impl<M: MasterSide> RealClients<M> {
     }
 
     /// The place of a caller's buffer.
-    fn buffer(&mut self, actor: &str, name: &str) -> PortResult<Range> {
+    pub(super) fn buffer(&mut self, actor: &str, name: &str) -> PortResult<Range> {
         let arena = self.client(actor)?.agent.arena().clone();
         self.buffers.named(actor, &arena, name)
     }
@@ -176,7 +211,7 @@ impl<M: MasterSide> RealClients<M> {
     }
 
     /// The values of a staged write, each in a place of its own.
-    fn staged(&mut self, begun: &Begun<'_>) -> PortResult<Vec<Range>> {
+    pub(super) fn staged(&mut self, begun: &Begun<'_>) -> PortResult<Vec<Range>> {
         let Some((pattern, places)) = &begun.value else {
             return Ok(Vec::new());
         };
@@ -282,51 +317,6 @@ impl<M: MasterSide> RealClients<M> {
         })
     }
 
-    /// A read of a session: of the step that is named, or of the client's latest.
-    fn read_session(&mut self, begun: &Begun<'_>) -> PortResult<Call> {
-        let action = begun.action;
-        let opened = |index: usize| {
-            let other = self.plan.steps.get(index)?.operation()?;
-            let mine = other.verb == Verb::GetStart && other.who.as_deref() == Some(begun.actor);
-            mine.then(|| Do::repeated(other.key.as_deref().unwrap_or_default(), begun.repetition))
-        };
-        let key = match action.use_step {
-            Some(step) => opened(step),
-            None => (0..begun.step).rev().find_map(opened),
-        };
-        let key = key.ok_or_else(|| PortError(format!("{} has no session", begun.actor)))?;
-        let (at, values) = match &begun.buffer {
-            Some(name) => (self.buffer(begun.actor, name)?, Vec::new()),
-            None => {
-                let place = self.buffers.place(begun.actor, 1 << 30)?;
-                (place, vec![place])
-            }
-        };
-        let read = if action.ranges.is_empty() {
-            RangedRead {
-                dst_offsets: vec![0],
-                src_offsets: vec![0],
-                sizes: vec![self.size_of(&key, begun.step)],
-                key,
-            }
-        } else {
-            ranged(key, action, &mut 0)
-        };
-        let part = |(offset, size): (&u64, &u64)| Range {
-            offset: at.offset + offset,
-            size: *size,
-        };
-        let parts = read.dst_offsets.iter().zip(&read.sizes).map(part).collect();
-        Ok(Call {
-            command: Command::BatchGetIntoMultiBufferRanges {
-                keys: vec![read.key],
-                buffers: vec![parts],
-                src_offsets: vec![read.src_offsets],
-            },
-            values,
-        })
-    }
-
     /// The bytes of the object that the latest write before a step gave that key.
     fn size_of(&self, key: &str, step: usize) -> u64 {
         let before = self.plan.steps.iter().take(step).rev();
@@ -344,7 +334,7 @@ impl<M: MasterSide> RealClients<M> {
         sizes.next().unwrap_or(0)
     }
 
-    fn replication(&self, action: &Do) -> Replication {
+    pub(super) fn replication(&self, action: &Do) -> Replication {
         let number = |name: &str| match action.args.get(name) {
             Some(ArgValue::Int(number)) => Some(*number),
             _ => None,
@@ -388,14 +378,19 @@ impl<M: MasterSide> RealClients<M> {
         let (Some(ticket), Some(client)) = (&operation.ticket, self.clients.get(&operation.actor)) else {
             return Ok(None);
         };
-        let reply = client.agent.wait(ticket, Self::limit()).map_err(|error| {
+        let early = operation.reply.take().map(Ok);
+        let reply = early.unwrap_or_else(|| client.agent.wait(ticket, Self::limit()));
+        let reply = reply.map_err(|error| {
             PortError(format!(
                 "the unmodified client {} parts from its model, for which {} is over now ({predicted}): {error}",
                 operation.actor,
                 operation.verb.name()
             ))
         })?;
-        told(operation.verb, &reply.outcome, predicted).map(Some)
+        let told = told(operation.verb, &reply.outcome, predicted)?;
+        self.sessions
+            .over(&operation.actor, &operation.key, operation.verb, &told.outcome);
+        Ok(Some(told))
     }
 }
 
@@ -404,23 +399,6 @@ fn text(action: &Do, name: &str) -> String {
         Some(ArgValue::Text(text)) => text.clone(),
         _ => String::new(),
     }
-}
-
-/// The ranges of a step, of one object, behind what lies in the buffer already.
-fn ranged(key: String, action: &Do, end: &mut u64) -> RangedRead {
-    let mut read = RangedRead {
-        key,
-        dst_offsets: Vec::new(),
-        src_offsets: Vec::new(),
-        sizes: Vec::new(),
-    };
-    for range in &action.ranges {
-        read.dst_offsets.push(*end);
-        read.src_offsets.push(range.from);
-        read.sizes.push(range.size_bytes);
-        *end += range.size_bytes;
-    }
-    read
 }
 
 /// A number that stands for success, or a code.
@@ -447,7 +425,7 @@ fn told(verb: Verb, real: &agent::Outcome, predicted: &Outcome) -> PortResult<To
         (Verb::BatchExist, Real::Numbers(all)) => {
             sure(Outcome::Batch(all.iter().map(|one| truth(*one)).collect()))
         }
-        (Verb::GetStart | Verb::GetRead, Real::Numbers(all)) => sure(
+        (Verb::GetStart | Verb::GetRead | Verb::PutWrite | Verb::Rpc(_), Real::Numbers(all)) => sure(
             all.first()
                 .map_or(Outcome::Error(ErrorCode::InternalError), |one| plain(*one)),
         ),
