@@ -1,4 +1,4 @@
-//! Sockets are real. A client that would listen on every interface listens on loopback only. Otherwise the outcome of `bind` and `listen` is noted, so that a controller learns at once that the process is
+//! Sockets are real. A client that would listen on every interface listens on loopback only, and its kernel takes little ahead of what is read. Otherwise the outcome of `bind` and `listen` is noted, so that a controller learns at once that the process is
 //! reachable, or that it never will be because its port is taken.
 
 use crate::client;
@@ -143,6 +143,42 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
     Some((local, peer))
 }
 
+/// Bytes of a client's TCP socket that the kernel takes to be sent; it reckons with twice as many. By itself it would take megabytes, as
+/// the size of the machine has it, and a transport would have read all of a payload before a byte of it has moved on.
+const SEND_BYTES: c_int = 32 << 10;
+
+/// Gives a TCP socket of a client little room to send ahead. What a listener accepts has the room of the listener.
+fn limit_room(socket: c_int) {
+    if client::part().is_none()
+        || option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL) != Some(libc::IPPROTO_TCP)
+    {
+        return;
+    }
+    let bytes = SEND_BYTES;
+    let args = [
+        socket as usize,
+        libc::SOL_SOCKET as usize,
+        libc::SO_SNDBUF as usize,
+        std::ptr::from_ref(&bytes) as usize,
+        size_of::<c_int>(),
+        0,
+    ];
+    // SAFETY: the value is readable. A socket that cannot do it still works.
+    let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
+}
+
+/// Interposes libc's function.
+///
+/// # Safety
+/// As libc's: `address` must be readable for `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn connect(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    limit_room(socket);
+    let args = [socket as usize, address as usize, length as usize, 0, 0, 0];
+    // SAFETY: the caller's arguments.
+    system::c_result(unsafe { system::raw(libc::SYS_connect, args) }) as c_int
+}
+
 /// Interposes libc's function.
 ///
 /// # Safety
@@ -153,6 +189,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
     // SAFETY: the caller's promise.
     let loopback =
         client::part().and_then(|_| unsafe { loopback_for(socket, address, length as usize, &mut storage) });
+    limit_room(socket);
     let passed_on = loopback.unwrap_or(address);
     let args = [socket as usize, passed_on as usize, length as usize, 0, 0, 0];
     // SAFETY: the caller's arguments, or an address of the same length in `storage`.

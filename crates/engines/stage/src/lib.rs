@@ -29,7 +29,7 @@ mod transfers;
 mod underway;
 mod waves;
 
-pub use clients::{Begun, ClientStart, Clients, Identity, Told};
+pub use clients::{Accessed, Begun, ClientStart, Clients, End, Identity, Told};
 pub use ports::{
     Delivery, Ending, Near, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight,
     TransferSpec,

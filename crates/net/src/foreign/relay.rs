@@ -182,6 +182,18 @@ impl Relay {
         self.passages.get(&transfer).map(Passage::header)
     }
 
+    /// The client's data connection of a transfer, as the client sees it: its own port and that of the relay.
+    pub fn client_ports(&self, transfer: RelayTransfer) -> Option<(u16, u16)> {
+        let client = self.lanes.client(self.passages.get(&transfer)?.lane)?;
+        Some((client.peer_addr().ok()?.port(), client.local_addr().ok()?.port()))
+    }
+
+    /// The owner's data connection of a transfer that was opened, as the owner sees it: its own port and that of the relay.
+    pub fn owner_ports(&self, transfer: RelayTransfer) -> Option<(u16, u16)> {
+        let owner = self.partners.get(&self.passages.get(&transfer)?.lane)?;
+        Some((owner.peer_addr().ok()?.port(), owner.local_addr().ok()?.port()))
+    }
+
     /// Bytes of the payload that were passed on.
     pub fn moved(&self, transfer: RelayTransfer) -> Option<u64> {
         self.passages.get(&transfer).map(|passage| passage.moved)

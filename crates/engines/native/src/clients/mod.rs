@@ -7,12 +7,14 @@
 //! Behind it stands any master ([`MasterSide`]): the unmodified one (engine `native`) or the Rust one (engine `hosted`). A step that is
 //! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC.
 
+mod accesses;
 mod buffers;
 mod calls;
 mod life;
 mod master;
 mod names;
 mod ports;
+mod streams;
 mod support;
 mod transfers;
 mod verbs;
@@ -31,6 +33,7 @@ use names::Names;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
+use streams::Streams;
 use transfers::Transfers;
 
 /// How long a real client may take in real time for what is expected of it next. Virtual time has no part in it.
@@ -78,6 +81,7 @@ pub(crate) struct RealClients<M> {
     /// Where the request of a message came from; none for one that is spoken by the harness.
     messages: BTreeMap<u64, (String, ForeignMessage)>,
     transfers: Transfers,
+    streams: Streams,
     buffers: Buffers,
 }
 
@@ -94,6 +98,7 @@ impl<M: MasterSide> RealClients<M> {
             operations: BTreeMap::new(),
             messages: BTreeMap::new(),
             transfers: Transfers::new(net.clone()),
+            streams: Streams::default(),
             buffers: Buffers::default(),
             net,
         }

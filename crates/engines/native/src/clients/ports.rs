@@ -6,7 +6,7 @@ use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_protocol::ErrorCode;
 use moonquake_stage::{
-    Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult, Ports, Seen,
+    Accessed, Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult, Ports, Seen,
     Sending, Sight, Told, TransferSpec,
 };
 
@@ -40,7 +40,20 @@ impl<M: MasterSide> Clients for RealClients<M> {
     }
 
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
-        self.end(id, predicted)
+        let told = self.end(id, predicted)?;
+        if let Some(actor) = told
+            .as_ref()
+            .filter(|told| told.outcome.is_failure())
+            .and_then(|_| Some(self.operations.get(&id)?.actor.clone()))
+        {
+            self.failed(&actor)?;
+        }
+        Ok(told)
+    }
+
+    fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {
+        self.look()?;
+        Ok(Some(self.streams.drain()))
     }
 
     fn fill_buffer(&mut self, actor: &str, name: &str, at: u64, bytes: &[u8]) -> PortResult<()> {
@@ -186,7 +199,7 @@ impl<M: MasterSide> Ports for RealClients<M> {
     }
 
     fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
-        self.transfers.close(transfer, ending)
+        self.close_real(transfer, ending)
     }
 
     fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {
