@@ -3,7 +3,7 @@
 //! The Rust machine of the client stays on the stage, as a prediction: the real client must want the same thing next. What it
 //! really sent, moved and answered is what the evidence says. An engine whose client *is* that machine needs nothing of this.
 
-use crate::ports::PortResult;
+use crate::ports::{PortResult, Sight};
 use moonquake_client::{BufferPlace, Outcome};
 use moonquake_clock::Clocks;
 use moonquake_protocol::{Segment, Uuid};
@@ -173,6 +173,15 @@ pub trait Clients {
     /// When it does not say that it is over.
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
         let _ = (id, predicted);
+        Ok(None)
+    }
+
+    /// A name is watched from now on: what is seen of it? None if what the engine sees of anything counts.
+    ///
+    /// # Errors
+    /// When it cannot be watched for a reason that no sight could tell.
+    fn watch(&mut self, name: &str) -> PortResult<Option<Sight>> {
+        let _ = name;
         Ok(None)
     }
 

@@ -3,7 +3,7 @@
 use super::streams::{Opening, Place};
 use super::{LIMIT, MasterSide, RealClients};
 use crate::process::Direction;
-use moonquake_net::foreign::RelayTransfer;
+use moonquake_net::foreign::{RelayTransfer, Side};
 use moonquake_stage::{Accessed, End, Ending, Near, PortError, PortResult, TransferSpec};
 use std::time::Instant;
 
@@ -14,12 +14,15 @@ impl<M: MasterSide> RealClients<M> {
     /// Reads the logs of all processes. Whoever finds its log full stands still, so this is done often.
     pub(super) fn look(&mut self) -> PortResult<()> {
         for (actor, client) in &mut self.clients {
-            let master = client.link.addr().port();
+            let relayed = self.transfers.data_ports(actor);
+            let base = client.agent.hello().arena_base;
             for access in client.page.drain_sockets() {
-                if access.peer_port != master && self.streams.enter(actor, &access)? {
+                self.faults.explain(actor, base, &access);
+                // The client may send ahead of what is known of a transfer, and only there.
+                let is_data = relayed.contains(&access.peer_port) || self.streams.knows(actor, &access);
+                if is_data && self.streams.enter(actor, &access)? {
                     continue;
                 }
-                let base = client.agent.hello().arena_base;
                 let Some(offset) = access.address.checked_sub(base) else {
                     continue;
                 };
@@ -42,7 +45,20 @@ impl<M: MasterSide> RealClients<M> {
 
     /// The client's side of a transfer is known, before the owner hears of it.
     pub(super) fn near_opens(&mut self, spec: &TransferSpec, id: RelayTransfer) -> PortResult<()> {
-        let place = match &spec.near {
+        let place = self.near_place(spec)?;
+        self.opens(spec, id, End::Near, place)
+    }
+
+    /// A copy within one process is begun.
+    pub(super) fn copy_opens(&mut self, spec: &TransferSpec) -> PortResult<()> {
+        let place = self.near_place(spec)?;
+        let base = self.client(&spec.actor)?.agent.hello().arena_base;
+        self.faults.explain_copy(&spec.actor, base, place, spec.size);
+        Ok(())
+    }
+
+    fn near_place(&mut self, spec: &TransferSpec) -> PortResult<Place> {
+        Ok(match &spec.near {
             Near::Named(name, at) => {
                 let client = self.client(&spec.actor)?;
                 let (base, arena) = (client.agent.hello().arena_base, client.agent.arena().clone());
@@ -52,8 +68,7 @@ impl<M: MasterSide> RealClients<M> {
                 block: Some(block), ..
             } => Place::Staging(block.from),
             Near::Staging { block: None, .. } | Near::Own => Place::Unknown,
-        };
-        self.opens(spec, id, End::Near, place)
+        })
     }
 
     /// The owner's side of a transfer is known.
@@ -67,10 +82,13 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(());
         };
         let (ports, whose) = match end {
-            End::Near => (relay.client_ports(id), Some(spec.actor.clone())),
+            End::Near => (relay.ports(id, Side::Client), Some(spec.actor.clone())),
             End::Far => {
                 let owner = self.names.home(&spec.owner);
-                (relay.owner_ports(id), owner.map(|owner| owner.actor.clone()))
+                (
+                    relay.ports(id, Side::Owner),
+                    owner.map(|owner| owner.actor.clone()),
+                )
             }
         };
         let (Some((own, other)), Some(whose), Some(header)) = (ports, whose, relay.header(id)) else {
@@ -111,7 +129,8 @@ impl<M: MasterSide> RealClients<M> {
         let end = Instant::now() + LIMIT;
         loop {
             self.look()?;
-            let Some((actor, tid, sent)) = self.streams.sender(transfer).filter(|(_, tid, _)| *tid != 0) else {
+            let Some((actor, tid, sent)) = self.streams.sender(transfer).filter(|(_, tid, _)| *tid != 0)
+            else {
                 return Ok(());
             };
             let pid = self.client(&actor)?.agent.pid();
@@ -119,7 +138,11 @@ impl<M: MasterSide> RealClients<M> {
             let call = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
             if call.is_empty() || call.starts_with(EPOLL_WAIT) {
                 self.look()?;
-                if self.streams.sender(transfer).is_none_or(|(_, _, now)| now == sent) {
+                if self
+                    .streams
+                    .sender(transfer)
+                    .is_none_or(|(_, _, now)| now == sent)
+                {
                     return Ok(());
                 }
             }
@@ -138,6 +161,8 @@ impl<M: MasterSide> RealClients<M> {
         for transfer in self.transfers.of(actor) {
             self.streams.read_ahead(transfer);
         }
+        self.new_epoch(actor)?;
+        self.plant_later(actor);
         Ok(())
     }
 

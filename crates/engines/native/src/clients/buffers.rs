@@ -84,6 +84,12 @@ impl Buffers {
         read(&named.arena, named.range.offset + from, len).map(Some)
     }
 
+    /// Where the named buffers of a client begin in its arena.
+    pub(crate) fn of(&self, actor: &str) -> Vec<u64> {
+        let mine = self.named.values().filter(|named| named.actor == actor);
+        mine.map(|named| named.range.offset).collect()
+    }
+
     /// Which bytes of which named buffers of a client lie in that piece of its arena.
     pub(crate) fn touched(&self, actor: &str, offset: u64, len: u64) -> Vec<(String, u64, u64)> {
         let mine = self.named.iter().filter(|(_, named)| named.actor == actor);

@@ -189,6 +189,7 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(0);
         };
         client.agent.kill().map_err(PortError::new)?;
+        self.faults.ends(actor);
         self.transfers.client_gone(actor)?;
         self.operations.retain(|_, operation| operation.actor != actor);
         self.messages.retain(|_, (other, _)| other != actor);

@@ -10,9 +10,11 @@
 mod accesses;
 mod buffers;
 mod calls;
+mod faults;
 mod life;
 mod master;
 mod names;
+pub(crate) mod plant;
 mod ports;
 mod streams;
 mod support;
@@ -25,6 +27,7 @@ pub(crate) use support::unsupported;
 use crate::agent::{Agent, Ticket};
 use crate::process::{Client, ClientPage};
 use buffers::Buffers;
+use faults::Faults;
 use moonquake_net::Net;
 use moonquake_net::foreign::{ForeignLink, ForeignMessage, Taken};
 use moonquake_scenario::{Plan, Verb};
@@ -62,6 +65,8 @@ struct Operation {
     verb: Verb,
     /// Its call; none if it is spoken by the harness.
     ticket: Option<Ticket>,
+    /// The caller's buffer that it uses, if it has a name.
+    buffer: Option<String>,
     /// Where a staged value lies, and those of a batch.
     values: Vec<crate::agent::Range>,
     /// Its result is told; its values are looked at until the client begins something else.
@@ -82,6 +87,8 @@ pub(crate) struct RealClients<M> {
     messages: BTreeMap<u64, (String, ForeignMessage)>,
     transfers: Transfers,
     streams: Streams,
+    faults: Faults,
+    plant: Option<plant::Planting>,
     buffers: Buffers,
 }
 
@@ -99,6 +106,8 @@ impl<M: MasterSide> RealClients<M> {
             messages: BTreeMap::new(),
             transfers: Transfers::new(net.clone()),
             streams: Streams::default(),
+            faults: Faults::default(),
+            plant: None,
             buffers: Buffers::default(),
             net,
         }

@@ -131,13 +131,23 @@ impl Streams {
         self.flows.insert((transfer, end), flow);
         for (direction, script) in [(Direction::Sent, sent), (Direction::Received, received)] {
             let key = (connection.clone(), direction);
-            self.streams.entry(key.clone()).or_default().scripts.push_back(script);
+            self.streams
+                .entry(key.clone())
+                .or_default()
+                .scripts
+                .push_back(script);
             self.follow(&key)?;
         }
         Ok(())
     }
 
-    /// A line of the log of a client. False if it belongs to no connection that has transfers, or will have.
+    /// Whether a connection is one that transfers have.
+    pub(super) fn knows(&self, actor: &str, access: &SocketAccess) -> bool {
+        let connection = (actor.to_owned(), access.local_port, access.peer_port);
+        self.streams.contains_key(&(connection, access.direction))
+    }
+
+    /// A line of the log of a client about a data connection. False if that is over.
     pub(super) fn enter(&mut self, actor: &str, access: &SocketAccess) -> PortResult<bool> {
         let connection = (actor.to_owned(), access.local_port, access.peer_port);
         if self.over.contains(&connection) {
@@ -290,7 +300,9 @@ fn expected(staging: &mut BTreeMap<String, u64>, actor: &str, script: &Script, a
         Place::Address(begin) => begin.wrapping_add(script.done),
         Place::Staging(offset) => {
             let behind = offset.wrapping_add(script.done);
-            let begin = staging.entry(actor.to_owned()).or_insert(address.wrapping_sub(behind));
+            let begin = staging
+                .entry(actor.to_owned())
+                .or_insert(address.wrapping_sub(behind));
             begin.wrapping_add(behind)
         }
         Place::Unknown => address,

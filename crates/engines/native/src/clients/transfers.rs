@@ -94,6 +94,12 @@ impl Transfers {
         std::mem::take(&mut self.log)
     }
 
+    /// The ports at which relays take data connections of a client.
+    pub(super) fn data_ports(&self, actor: &str) -> Vec<u16> {
+        let mine = self.relays.iter().filter(|((client, _), _)| client == actor);
+        mine.map(|(_, relay)| relay.data_port()).collect()
+    }
+
     /// The transfers of a client that are open.
     pub(super) fn of(&self, actor: &str) -> Vec<u64> {
         let mine = self.open.iter().filter(|(_, open)| open.pair.0 == actor);
@@ -187,6 +193,8 @@ impl<M: MasterSide> RealClients<M> {
             if !accepted {
                 return Ok(false);
             }
+        } else {
+            self.copy_opens(spec)?;
         }
         self.transfers.open.insert(spec.id, open);
         self.transfers.say(spec.id, opened);

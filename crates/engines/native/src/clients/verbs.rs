@@ -34,6 +34,7 @@ impl<M: MasterSide> RealClients<M> {
             actor: begun.actor.to_owned(),
             verb: begun.action.verb,
             ticket: None,
+            buffer: None,
             values: Vec::new(),
             over: false,
         };
@@ -41,6 +42,8 @@ impl<M: MasterSide> RealClients<M> {
         if !matches!(begun.action.verb, Verb::Rpc(_)) {
             if let Some(name) = &begun.buffer {
                 self.register(begun.actor, name)?;
+                self.watch_again(begun.actor, name)?;
+                operation.buffer = Some(name.clone());
             }
             let call = self.call(begun)?;
             operation.values = call.values;
