@@ -1,4 +1,4 @@
-//! Sockets are real. A client that would listen on every interface listens on loopback only. Otherwise the outcome of `bind` and `listen` is noted, so that a controller learns at once that the process is
+//! Sockets are real. A client that would listen on every interface listens on loopback only, and its kernel takes little ahead of what is read. Otherwise the outcome of `bind` and `listen` is noted, so that a controller learns at once that the process is
 //! reachable, or that it never will be because its port is taken.
 
 use crate::client;
@@ -9,9 +9,6 @@ use crate::system;
 use libc::{c_int, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The smallest room for bytes that were sent, and were not read, which the kernel gives, roughly: it takes it twice.
-const SEND_BYTES: c_int = 4 << 10;
 
 fn note(page: &Page, what: u32, port: u16, errno: u32) {
     let index = page.socket_event_count.fetch_add(1, Ordering::Relaxed) as usize;
@@ -146,10 +143,15 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
     Some((local, peer))
 }
 
-/// A client has little room for bytes that it has sent and nobody has read, so that what leaves its memory is not far ahead of
-/// what whoever stands in between lets pass. The room of a listener is that of the connections which it accepts.
-fn narrow(socket: c_int) {
-    if client::part().is_none() {
+/// Bytes of a client's TCP socket that the kernel takes to be sent; it reckons with twice as many. By itself it would take megabytes, as
+/// the size of the machine has it, and a transport would have read all of a payload before a byte of it has moved on.
+const SEND_BYTES: c_int = 4 << 10;
+
+/// Gives a TCP socket of a client little room to send ahead. What a listener accepts has the room of the listener.
+fn limit_room(socket: c_int) {
+    if client::part().is_none()
+        || option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL) != Some(libc::IPPROTO_TCP)
+    {
         return;
     }
     let bytes = SEND_BYTES;
@@ -161,8 +163,8 @@ fn narrow(socket: c_int) {
         size_of::<c_int>(),
         0,
     ];
-    // SAFETY: the value is readable. Sockets of other kinds take it or refuse it; either is as good.
-    unsafe { system::raw(libc::SYS_setsockopt, args) };
+    // SAFETY: the value is readable. A socket that cannot do it still works.
+    let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
 }
 
 /// Interposes libc's function.
@@ -171,7 +173,7 @@ fn narrow(socket: c_int) {
 /// As libc's: `address` must be readable for `length` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn connect(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    narrow(socket);
+    limit_room(socket);
     let args = [socket as usize, address as usize, length as usize, 0, 0, 0];
     // SAFETY: the caller's arguments.
     system::c_result(unsafe { system::raw(libc::SYS_connect, args) }) as c_int
@@ -187,6 +189,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
     // SAFETY: the caller's promise.
     let loopback =
         client::part().and_then(|_| unsafe { loopback_for(socket, address, length as usize, &mut storage) });
+    limit_room(socket);
     let passed_on = loopback.unwrap_or(address);
     let args = [socket as usize, passed_on as usize, length as usize, 0, 0, 0];
     // SAFETY: the caller's arguments, or an address of the same length in `storage`.
@@ -203,7 +206,6 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
 /// Interposes libc's function.
 #[unsafe(no_mangle)]
 extern "C" fn listen(socket: c_int, backlog: c_int) -> c_int {
-    narrow(socket);
     // SAFETY: no memory involved.
     let result = unsafe { system::raw(libc::SYS_listen, [socket as usize, backlog as usize, 0, 0, 0, 0]) };
     if let Some(port) = port_at(socket, libc::SYS_getsockname) {

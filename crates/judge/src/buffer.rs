@@ -242,6 +242,12 @@ pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
             let alike = known.get(&(landed.event.op, landed.event.at, write));
             alike.is_some_and(|alike| alike.overlaps(from, to))
         };
+        // The client's transport may have read them ahead of what the owner saw: a witness there says when that was.
+        let seen_before = |write: bool, from: u64, to: u64| {
+            let (op, at) = (landed.event.op, landed.event.at);
+            let mut earlier = known.range((op, Span::ZERO, false)..=(op, at, true));
+            earlier.any(|((_, _, other), alike)| *other == write && alike.overlaps(from, to))
+        };
         let end = view
             .transfers
             .get(&landed.transfer)
@@ -255,7 +261,7 @@ pub(crate) fn touches(view: &View<'_>, name: &str) -> Vec<(Pos, Touch)> {
                 _ => None,
             });
         let extra = match (named, range) {
-            (Some((from, to)), _) if !seen_there(!landed.write, from, to) => Some((!landed.write, from, to)),
+            (Some((from, to)), _) if !seen_before(!landed.write, from, to) => Some((!landed.write, from, to)),
             (_, Some((bound, range))) if landed.pos > bound => within(range, landed.range)
                 .filter(|(from, to)| !seen_there(landed.write, *from, *to))
                 .map(|(from, to)| (landed.write, from, to)),

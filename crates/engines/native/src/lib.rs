@@ -11,5 +11,6 @@ mod engine;
 pub mod process;
 
 pub use engine::{
-    HostedEngine, MasterEngine, NativeEngine, OPT_OUT, clients_installed, installed, opted_out, unavailable,
+    HostedEngine, MasterEngine, NativeEngine, OPT_OUT, Plant, PlantedBy, clients_installed, installed,
+    opted_out, run_planted, unavailable,
 };

@@ -3,7 +3,7 @@
 //! The Rust machine of the client stays on the stage, as a prediction: the real client must want the same thing next. What it
 //! really sent, moved and answered is what the evidence says. An engine whose client *is* that machine needs nothing of this.
 
-use crate::ports::PortResult;
+use crate::ports::{PortResult, Sight};
 use moonquake_client::{BufferPlace, Outcome};
 use moonquake_clock::Clocks;
 use moonquake_protocol::{Segment, Uuid};
@@ -78,6 +78,45 @@ pub struct Told {
     pub note: Option<String>,
 }
 
+/// An end of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// The memory of the client.
+    Near,
+    /// The segment of the owner.
+    Far,
+}
+
+/// An access that a witness inside a process has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accessed {
+    /// Bytes of the payload of a transfer were read where it begins, or written where it ends, at the place that the transfer has
+    /// there. Positions count within the payload.
+    Part {
+        /// The transfer.
+        transfer: u64,
+        /// Whose memory it was.
+        end: End,
+        /// The first byte.
+        from: u64,
+        /// One past the last byte.
+        to: u64,
+    },
+    /// Bytes of a caller's buffer were accessed by something that is no transfer.
+    Buffer {
+        /// The process that did it.
+        actor: String,
+        /// The name of the buffer.
+        name: String,
+        /// Written or read.
+        write: bool,
+        /// The first byte within the buffer.
+        from: u64,
+        /// One past the last byte.
+        to: u64,
+    },
+}
+
 /// The clients of one run, where they are processes of their own. Every method stands for nothing by itself.
 pub trait Clients {
     /// Whether clients are processes of their own.
@@ -145,6 +184,24 @@ pub trait Clients {
     /// When it does not say that it is over.
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
         let _ = (id, predicted);
+        Ok(None)
+    }
+
+    /// A name is watched from now on: what is seen of it? None if what the engine sees of anything counts.
+    ///
+    /// # Errors
+    /// When it cannot be watched for a reason that no sight could tell.
+    fn watch(&mut self, name: &str) -> PortResult<Option<Sight>> {
+        let _ = name;
+        Ok(None)
+    }
+
+    /// What witnesses inside the processes have seen since the last call. None if the stage's own transfers count, because their
+    /// bytes move in its own hands.
+    ///
+    /// # Errors
+    /// When a process has touched other memory than its transfers say, or a witness has broken down.
+    fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {
         Ok(None)
     }
 

@@ -30,7 +30,7 @@ mod transfers;
 mod underway;
 mod waves;
 
-pub use clients::{Begun, ClientStart, Clients, Identity, SessionMeant, Told};
+pub use clients::{Accessed, Begun, ClientStart, Clients, End, Identity, SessionMeant, Told};
 pub use ports::{
     Delivery, Ending, Near, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight,
     TransferSpec,

@@ -1,5 +1,6 @@
 //! The callers' buffers, the names of ranges, and the witness over both.
 
+use crate::clients::{Accessed, End};
 use crate::ports::Ports;
 use crate::staging::Staging;
 use crate::state::{Stage, Staged};
@@ -277,34 +278,80 @@ impl<P: Ports> Stage<'_, P> {
         watch.filter_map(|name| self.bound.get_key_value(name)).collect()
     }
 
+    /// Writes down what witnesses inside the processes have seen, where clients have such witnesses.
+    pub(crate) fn hear_witnesses(&mut self) -> Staged<()> {
+        for accessed in self.ports.accesses()?.unwrap_or_default() {
+            match accessed {
+                Accessed::Part {
+                    transfer,
+                    end,
+                    from,
+                    to,
+                } => self.witness_end(transfer, end, from, to),
+                Accessed::Buffer {
+                    actor,
+                    name,
+                    write,
+                    from,
+                    to,
+                } => {
+                    if self.watched(&name) {
+                        self.buffers.pending.push(Access {
+                            actor,
+                            op: None,
+                            name,
+                            write,
+                            from,
+                            to,
+                        });
+                    }
+                }
+            }
+        }
+        self.log_accesses();
+        Ok(())
+    }
+
     /// The witness: bytes of a transfer moved between the owner's range and the caller's buffer.
     pub(crate) fn witness_part(&mut self, transfer: u64, from: u64, to: u64) {
+        self.witness_end(transfer, End::Near, from, to);
+        self.witness_end(transfer, End::Far, from, to);
+    }
+
+    /// The witness: bytes of a transfer were accessed at one end.
+    fn witness_end(&mut self, transfer: u64, end: End, from: u64, to: u64) {
         let Some(transfer) = self.transfer(transfer) else {
             return;
         };
         let (actor, op, write) = (transfer.actor.clone(), transfer.op, transfer.write);
-        let mut seen = Vec::new();
-        if let Some(name) = transfer.buffer_name().filter(|name| self.watched(name)) {
-            seen.push((name, !write, transfer.buffer_at + from, transfer.buffer_at + to));
-        }
-        // A transfer that outlived its operation reaches memory that is not its own any more, watched or not.
-        if let BufferKey::Staging(operation) = &transfer.buffer
-            && let Some(client) = self.buffers.staging.given_back(*operation)
-            && let Some(block) = transfer.block
-        {
-            seen.push((staging_of(client), !write, block.from + from, block.from + to));
-        }
         let part = |segment: &str, start: u64| Range {
             segment: segment.to_owned(),
             offset: start + from,
             size: to - from,
         };
-        let mut ranges = vec![(part(&transfer.owner, transfer.offset), write)];
-        // A copy reads the segment of its own client.
-        if let BufferKey::Own(source) = &transfer.buffer {
-            ranges.push((part(&source.segment, source.offset), false));
-        }
-        for (moved, write) in ranges {
+        let mut seen = Vec::new();
+        let range = match (end, &transfer.buffer) {
+            (End::Far, _) => Some((part(&transfer.owner, transfer.offset), write)),
+            // A copy reads the segment of its own client.
+            (End::Near, BufferKey::Own(source)) => Some((part(&source.segment, source.offset), false)),
+            (End::Near, BufferKey::Named(name)) => {
+                if self.watched(name) {
+                    let at = transfer.buffer_at;
+                    seen.push((name.clone(), !write, at + from, at + to));
+                }
+                None
+            }
+            // A transfer that outlived its operation reaches memory that is not its own any more, watched or not.
+            (End::Near, BufferKey::Staging(operation)) => {
+                if let Some(client) = self.buffers.staging.given_back(*operation)
+                    && let Some(block) = transfer.block
+                {
+                    seen.push((staging_of(client), !write, block.from + from, block.from + to));
+                }
+                None
+            }
+        };
+        if let Some((moved, write)) = range {
             let end = moved.offset + moved.size;
             let watched = self.watched_ranges().into_iter();
             for (name, range) in watched.filter(|(_, range)| range.overlaps(&moved)) {

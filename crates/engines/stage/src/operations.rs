@@ -366,6 +366,8 @@ impl<P: Ports> Stage<'_, P> {
             Some(_) => self.ports.end_operation(id, outcome)?,
             None => None,
         };
+        // What was touched by then comes before the result.
+        self.hear_witnesses()?;
         let (outcome, note) = match &told {
             Some(told) => (&told.outcome, told.note.clone()),
             None => (outcome, None),

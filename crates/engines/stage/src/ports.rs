@@ -3,7 +3,7 @@
 use crate::clients::Clients;
 use moonquake_client::RpcFailure;
 use moonquake_clock::{Clocks, Thread};
-use moonquake_evidence::{Baseline, Leg, State};
+use moonquake_evidence::{Baseline, Block, Leg, State};
 use moonquake_protocol::{ErrorCode, Request, Response};
 
 /// Why a port did not do what it was asked. The run ends, and no verdict rests on it.
@@ -73,7 +73,14 @@ pub enum Near {
     /// The caller's buffer of that name, from that byte on.
     Named(String, u64),
     /// Staging memory of that operation, from that byte of its value on.
-    Staging(u64, u64),
+    Staging {
+        /// The operation.
+        operation: u64,
+        /// The byte of its value.
+        at: u64,
+        /// Where that is in all staging memory of its client, if it lies there.
+        block: Option<Block>,
+    },
     /// The client's own segment.
     Own,
 }

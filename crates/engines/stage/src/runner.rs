@@ -130,6 +130,7 @@ impl<P: Ports> Stage<'_, P> {
                 self.ended("master", op, ended("ok", None))
             }
         }?;
+        self.hear_witnesses()?;
         self.read_state()?;
         self.read_target_clock()
     }

@@ -241,7 +241,9 @@ impl<P: Ports> Stage<'_, P> {
                 OwnerEvent::Closed { how } => Kind::TransferClosed { transfer: id, how },
                 OwnerEvent::Moved { from, to } => {
                     let part = |byte: u64| u32::try_from(byte / chunk + 1).unwrap_or(u32::MAX);
-                    self.witness_part(id, from, to);
+                    if !self.ports.has_clients() {
+                        self.witness_part(id, from, to);
+                    }
                     Kind::Payload {
                         transfer: id,
                         write,
@@ -261,6 +263,6 @@ impl<P: Ports> Stage<'_, P> {
             self.note(&actor, Observer::Owner, op, kind);
             self.log_accesses();
         }
-        Ok(())
+        self.hear_witnesses()
     }
 }

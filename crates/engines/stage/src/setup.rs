@@ -174,13 +174,16 @@ impl<P: Ports> Stage<'_, P> {
         for (place, name) in nodes.chain(&plan.world.clients).enumerate() {
             self.start_actor(name, place)?;
         }
-        let sight = self.ports.sight();
         for name in &plan.watch {
+            let sight = match self.ports.watch(name)? {
+                Some(sight) => sight,
+                None => self.ports.sight(),
+            };
             let kind = Kind::Sight {
                 buffer: name.clone(),
-                witness: sight.witness.clone(),
-                sees: sight.sees.clone(),
-                blind: sight.blind.clone(),
+                witness: sight.witness,
+                sees: sight.sees,
+                blind: sight.blind,
             };
             self.note("master", Observer::Witness, None, kind);
         }

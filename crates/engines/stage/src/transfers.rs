@@ -201,7 +201,11 @@ impl<P: Ports> Stage<'_, P> {
             local: transfer.local,
             near: match &transfer.buffer {
                 BufferKey::Named(name) => NearSide::Named(name.clone(), transfer.buffer_at),
-                BufferKey::Staging(operation) => NearSide::Staging(*operation, transfer.buffer_at),
+                BufferKey::Staging(operation) => NearSide::Staging {
+                    operation: *operation,
+                    at: transfer.buffer_at,
+                    block: transfer.block,
+                },
                 BufferKey::Own(_) => NearSide::Own,
             },
         };

@@ -4,7 +4,7 @@ use super::introduction::{introduce, look_up};
 use super::kernel::end_of;
 use super::lanes::Lanes;
 use super::passage::{Passage, Stage, Stop};
-use super::socket::{is_hung_up, unread_bytes};
+use super::socket::{RECEIVE_BYTES, is_hung_up, listen, unread_bytes};
 use super::wait::{Waited, poll_until, wait_unless};
 use super::{Gone, RelayEvent};
 use crate::runtime::{Net, NetError};
@@ -12,16 +12,10 @@ use moonquake_protocol::datapath::{DataHeader, DataStatus};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
-
-/// The receive buffer of each data connection of the relay; the kernel takes twice as much. What a sender can send ahead
-/// of what is carried is this and its own send buffer.
-const RECEIVE_BYTES: u32 = 4 << 10;
-/// How many connections may wait to be accepted.
-const BACKLOG: u32 = 1_024;
 
 /// A transfer of a foreign client. Counts from 1 in the order in which the headers arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -182,6 +176,20 @@ impl Relay {
         self.passages.get(&transfer).map(Passage::header)
     }
 
+    /// The data connection of a transfer, as a side sees it: its own port and that of the relay. An owner has one once it is opened.
+    pub fn ports(&self, transfer: RelayTransfer, side: Side) -> Option<(u16, u16)> {
+        let lane = self.passages.get(&transfer)?.lane;
+        let client = self.lanes.client(lane);
+        let owner = self.partners.get(&lane).filter(|_| side == Side::Owner);
+        let end = owner.or(client.as_deref().filter(|_| side == Side::Client))?;
+        Some((end.peer_addr().ok()?.port(), end.local_addr().ok()?.port()))
+    }
+
+    /// Where the relay takes data connections.
+    pub fn data_port(&self) -> u16 {
+        self.lanes.data_address().port()
+    }
+
     /// Bytes of the payload that were passed on.
     pub fn moved(&self, transfer: RelayTransfer) -> Option<u64> {
         self.passages.get(&transfer).map(|passage| passage.moved)
@@ -311,8 +319,8 @@ impl Relay {
         })
     }
 
-    /// Ends a transfer whose bytes have all moved. For a write of version 2 the owner's status is awaited and passed on.
-    /// `true` if it is Ok, or none is due. The connection then waits for its next header.
+    /// Ends a transfer whose bytes have all moved; for a write of version 2 the owner's status is awaited and passed on. `true`
+    /// if it is Ok, or none is due. The connection then waits for its next header.
     ///
     /// # Errors
     /// When bytes are left, and at the limit; after that it can be asked again.
@@ -552,16 +560,6 @@ fn first(lanes: &Lanes, wanted: &impl Fn(&DataHeader) -> bool) -> Option<(RelayT
     let (id, passage) = (*id, Passage::new(arrived.lane, arrived.raw));
     state.arrived.remove(&id);
     Some((RelayTransfer(id), passage))
-}
-
-/// A listener whose connections take little ahead.
-fn listen() -> io::Result<(TcpListener, SocketAddr)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.set_recv_buffer_size(RECEIVE_BYTES)?;
-    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let listener = socket.listen(BACKLOG)?;
-    let address = listener.local_addr()?;
-    Ok((listener, address))
 }
 
 /// Connects to the owner's data listener.

@@ -3,7 +3,14 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
 use std::io;
-use tokio::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+/// The receive buffer of each data connection of the relay; the kernel takes twice as much. What a sender can send ahead
+/// of what is carried is this and its own send buffer.
+pub(super) const RECEIVE_BYTES: u32 = 4 << 10;
+/// How many connections may wait to be accepted.
+const BACKLOG: u32 = 1_024;
 
 /// A connection that is read by a task and written by calls.
 #[derive(Debug)]
@@ -68,4 +75,14 @@ fn has(stream: &TcpStream, event: PollFlags) -> bool {
 /// Bytes in the kernel that nobody has read.
 pub(super) fn unread_bytes(stream: &TcpStream) -> u64 {
     ioctl_fionread(stream).unwrap_or(0)
+}
+
+/// A listener whose connections take little ahead.
+pub(super) fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(RECEIVE_BYTES)?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    let listener = socket.listen(BACKLOG)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }

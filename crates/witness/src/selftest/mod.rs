@@ -5,6 +5,8 @@ mod plant;
 mod subject;
 mod table;
 
+#[cfg(target_os = "linux")]
+pub use plant::reach_into;
 pub use subject::Subject;
 pub use table::{Cell, Claimed, Finding, LEGEND, Measured, Row, Unavailable};
 

@@ -117,6 +117,32 @@ fn by_child(address: u64, bytes: &[u8], write: bool) -> io::Result<()> {
     ended(child).and(said)
 }
 
+/// Writes into the memory of another process, or reads it, as any process may that is allowed to trace it.
+///
+/// # Errors
+/// When the kernel does not let it, or has moved less.
+pub fn reach_into(process: u32, address: u64, bytes: &mut [u8], write: bool) -> io::Result<()> {
+    let process = i32::try_from(process).map_err(io::Error::other)?;
+    let near = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let far = libc::iovec {
+        iov_base: with_exposed_provenance_mut(pointer(address)?),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: `near` is memory that is borrowed for writing; what `far` says is checked by the kernel against the memory of
+    // another process.
+    let moved = unsafe {
+        if write {
+            libc::process_vm_writev(process, &raw const near, 1, &raw const far, 1, 0)
+        } else {
+            libc::process_vm_readv(process, &raw const near, 1, &raw const far, 1, 0)
+        }
+    };
+    all(moved, bytes.len())
+}
+
 /// # Safety
 /// Only in the child of a fork. Never returns.
 unsafe fn in_child(parent: i32, go: &PipeReader, near: &libc::iovec, far: &libc::iovec, write: bool) -> ! {

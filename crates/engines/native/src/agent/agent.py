@@ -15,6 +15,7 @@ import time
 
 PROTOCOL = 1
 MAP_NORESERVE = 0x4000
+USERFAULTFD = 323
 
 
 class Arena:
@@ -199,6 +200,37 @@ class Agent:
 
     def unmount_and_free_segment(self, c):
         return number(self.store.unmount_and_free_segment(c["segment_ids"], c["grace_period_seconds"]))
+
+    # Page faults, and accesses made on purpose: none of them is a call of the client.
+
+    def open_faults(self, c):
+        libc = ctypes.CDLL(None, use_errno=True)
+        descriptor = libc.syscall(USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
+        return number(descriptor if descriptor >= 0 else -ctypes.get_errno())
+
+    def close_descriptor(self, c):
+        os.close(c["descriptor"])
+        return number(0)
+
+    def forget_pages(self, c):
+        offset, size = self.arena.check(c["range"])
+        self.arena.mapping.madvise(mmap.MADV_DONTNEED, offset, size)
+        return number(0)
+
+    def touch(self, c):
+        view, write = self.arena.view(c["range"]), c["write"]
+        if c["way"] == "cpu":
+            if write:
+                view[:] = b"\x07" * len(view)
+            return number(0 if write else len(bytes(view)))
+        # Which of its two ends the bytes reach is the business of the kernel alone.
+        import socket
+        with socket.create_server(("127.0.0.1", 0)) as server, \
+                socket.create_connection(server.getsockname()) as far, server.accept()[0] as near:
+            if write:
+                far.sendall(b"\x07" * len(view))
+                return number(near.recv_into(view, len(view), socket.MSG_WAITALL))
+            return number(near.send(view))
 
     # Replicas and tasks.
 

@@ -256,6 +256,19 @@ pub enum Command {
     RegisterBuffer { buffer: Range },
     /// A number.
     UnregisterBuffer { offset: u64 },
+    /// Makes a descriptor for page faults of the process (`userfaultfd`) and leaves it open to be taken. Its number, or minus the
+    /// number of an error.
+    OpenFaults {},
+    /// Closes a descriptor. A number.
+    CloseDescriptor { descriptor: i32 },
+    /// Forgets where whole pages of the arena are mapped; what is in them stays. A number.
+    ForgetPages { range: Range },
+    /// Reads or writes bytes of the arena by a way: `cpu`, or `socket` (a connection of the process to itself). A number.
+    Touch {
+        range: Range,
+        way: &'static str,
+        write: bool,
+    },
     /// Allocates a segment in the client and mounts it. A mount.
     AllocateAndMountSegment { size: u64, protocol: String },
     /// A number.

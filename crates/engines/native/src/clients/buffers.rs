@@ -122,6 +122,23 @@ impl Buffers {
         read(&named.arena, named.range.offset + from, len).map(Some)
     }
 
+    /// Where the named buffers of a client begin in its arena.
+    pub(crate) fn of(&self, actor: &str) -> Vec<u64> {
+        let mine = self.named.values().filter(|named| named.actor == actor);
+        mine.map(|named| named.range.offset).collect()
+    }
+
+    /// Which bytes of which named buffers of a client lie in that piece of its arena.
+    pub(crate) fn touched(&self, actor: &str, offset: u64, len: u64) -> Vec<(String, u64, u64)> {
+        let mine = self.named.iter().filter(|(_, named)| named.actor == actor);
+        let touched = mine.filter_map(|(name, named)| {
+            let (begin, end) = (named.range.offset, named.range.offset + named.range.size);
+            let (from, to) = (offset.max(begin), offset.saturating_add(len).min(end));
+            (from < to).then(|| (name.clone(), from - begin, to - begin))
+        });
+        touched.collect()
+    }
+
     /// The process of a client is gone. What its buffers hold can still be read.
     pub(crate) fn forget(&mut self, actor: &str) {
         self.next.remove(actor);

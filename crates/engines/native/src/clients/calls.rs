@@ -30,6 +30,7 @@ impl<M: MasterSide> RealClients<M> {
         operation: Option<u64>,
         wanted: impl Fn(&Request) -> bool,
     ) -> PortResult<Taken> {
+        self.look()?;
         loop {
             let client = self.client(actor)?;
             let early = client.early.iter().position(|taken| wanted(&taken.request));

@@ -75,6 +75,7 @@ impl<M: MasterSide> RealClients<M> {
             local_buffer_size: start.staging_bytes,
             ..Setup::tcp(link.addr().to_string(), start.memory.unwrap_or(0))
         };
+        page.log_sockets(true);
         let setup = agent.submit(&Command::Setup(setup)).map_err(PortError::new)?;
         Ok(RealClient {
             agent,
@@ -191,11 +192,13 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(0);
         };
         client.agent.kill().map_err(PortError::new)?;
+        self.faults.ends(actor);
         self.transfers.client_gone(actor)?;
         self.operations.retain(|_, operation| operation.actor != actor);
         self.messages.retain(|_, (other, _)| other != actor);
         self.buffers.forget(actor);
         self.sessions.forget(actor);
+        self.streams.forget(actor);
         client.link.await_closed().map_err(PortError::new)
     }
 }

@@ -8,14 +8,18 @@
 //! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC; those of a
 //! put session that the client itself writes are calls of its session API ([`sessions`]).
 
+mod accesses;
 mod buffers;
 mod calls;
+mod faults;
 mod life;
 mod master;
 mod names;
+pub(crate) mod plant;
 mod ports;
 mod sessions;
 mod standing;
+mod streams;
 mod support;
 mod transfers;
 mod verbs;
@@ -26,6 +30,7 @@ pub(crate) use support::unsupported;
 use crate::agent::{Agent, Reply, Ticket};
 use crate::process::{Client, ClientPage};
 use buffers::Buffers;
+use faults::Faults;
 use moonquake_net::Net;
 use moonquake_net::foreign::{ForeignLink, ForeignMessage, Taken};
 use moonquake_scenario::{Plan, Verb};
@@ -35,6 +40,7 @@ use sessions::Sessions;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
+use streams::Streams;
 use transfers::Transfers;
 
 /// How long a real client may take in real time for what is expected of it next. Virtual time has no part in it.
@@ -71,6 +77,8 @@ struct Operation {
     /// Whether a transfer of it was opened, and whether it was seen to wait for that.
     moves: bool,
     pace: standing::Pace,
+    /// The caller's buffer that it uses, if it has a name.
+    buffer: Option<String>,
     /// Where a staged value lies, and those of a batch.
     values: Vec<crate::agent::Range>,
     /// Its result is told; its values are looked at until the client begins something else.
@@ -90,6 +98,9 @@ pub(crate) struct RealClients<M> {
     /// Where the request of a message came from; none for one that is spoken by the harness.
     messages: BTreeMap<u64, (String, ForeignMessage)>,
     transfers: Transfers,
+    streams: Streams,
+    faults: Faults,
+    plant: Option<plant::Planting>,
     buffers: Buffers,
     sessions: Sessions,
 }
@@ -108,6 +119,9 @@ impl<M: MasterSide> RealClients<M> {
             operations: BTreeMap::new(),
             messages: BTreeMap::new(),
             transfers: Transfers::new(net.clone()),
+            streams: Streams::default(),
+            faults: Faults::default(),
+            plant: None,
             buffers: Buffers::default(),
             net,
         }

@@ -6,8 +6,8 @@ use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_protocol::ErrorCode;
 use moonquake_stage::{
-    Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult, Ports, Seen,
-    Sending, Sight, Told, TransferSpec,
+    Accessed, Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult,
+    Ports, Seen, Sending, Sight, Told, TransferSpec,
 };
 
 impl<M: MasterSide> Clients for RealClients<M> {
@@ -40,7 +40,26 @@ impl<M: MasterSide> Clients for RealClients<M> {
     }
 
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
-        self.end(id, predicted)
+        let told = self.end(id, predicted)?;
+        if let Some(actor) = told
+            .as_ref()
+            .filter(|told| told.outcome.is_failure())
+            .and_then(|_| Some(self.operations.get(&id)?.actor.clone()))
+        {
+            self.failed(&actor)?;
+        }
+        Ok(told)
+    }
+
+    fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {
+        self.plant_now()?;
+        self.look()?;
+        self.judge_faults()?;
+        Ok(Some(self.streams.drain()))
+    }
+
+    fn watch(&mut self, name: &str) -> PortResult<Option<Sight>> {
+        self.watch_real(name).map(Some)
     }
 
     fn fill_buffer(&mut self, actor: &str, name: &str, at: u64, bytes: &[u8]) -> PortResult<()> {
@@ -76,7 +95,7 @@ impl<M: MasterSide> Ports for RealClients<M> {
 
     fn sight(&self) -> Sight {
         Sight {
-            witness: "relay and memory of both processes".to_owned(),
+            witness: "socket logs of both processes".to_owned(),
             sees: ["transport write", "transport read"].map(str::to_owned).to_vec(),
             blind: ["client write", "client read"].map(str::to_owned).to_vec(),
         }
@@ -188,7 +207,7 @@ impl<M: MasterSide> Ports for RealClients<M> {
     fn close_transfer(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
         let operation = self.transfers.operation_of(transfer);
         self.turns(operation);
-        self.transfers.close(transfer, ending)
+        self.close_real(transfer, ending)
     }
 
     fn owner_log(&mut self) -> PortResult<Vec<OwnerSeen>> {

@@ -28,7 +28,7 @@ struct Open {
 /// All relays and what passes through them.
 pub(super) struct Transfers {
     net: Net,
-    relays: BTreeMap<Pair, Relay>,
+    pub(super) relays: BTreeMap<Pair, Relay>,
     /// Owners that are gone; nobody gets a relay to them any more.
     gone: Vec<String>,
     open: BTreeMap<u64, Open>,
@@ -95,14 +95,26 @@ impl Transfers {
         std::mem::take(&mut self.log)
     }
 
+    /// The ports at which relays take data connections of a client.
+    pub(super) fn data_ports(&self, actor: &str) -> Vec<u16> {
+        let mine = self.relays.iter().filter(|((client, _), _)| client == actor);
+        mine.map(|(_, relay)| relay.data_port()).collect()
+    }
+
+    /// The transfers of a client that are open.
+    pub(super) fn of(&self, actor: &str) -> Vec<u64> {
+        let mine = self.open.iter().filter(|(_, open)| open.pair.0 == actor);
+        mine.map(|(id, _)| *id).collect()
+    }
+
     fn at(&mut self, transfer: u64) -> Option<(&mut Relay, RelayTransfer)> {
         let open = self.open.get(&transfer)?;
         let relay = self.relays.get_mut(&open.pair)?;
         Some((relay, open.relay?))
     }
 
-    /// Moves `len` bytes on; none if a side is gone.
-    pub(super) fn carry(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
+    /// Moves `len` bytes on, and says how many have moved by then if the receiver has them; none if a side is gone.
+    fn carry(&mut self, transfer: u64, len: u64) -> PortResult<Option<(Vec<u8>, Option<u64>)>> {
         let Some((relay, id)) = self.at(transfer) else {
             return Ok(None);
         };
@@ -110,18 +122,18 @@ impl Transfers {
             return Ok(None);
         };
         // They count as moved once the receiver has them.
-        relay.settled(id).map_err(PortError::new)?;
-        self.moved(transfer, len);
-        Ok(Some(bytes))
+        let settled = relay.settled(id).map_err(PortError::new)?;
+        let to = self.moved(transfer, len);
+        Ok(Some((bytes, to.filter(|_| settled))))
     }
 
-    fn moved(&mut self, transfer: u64, len: u64) {
-        if let Some(open) = self.open.get_mut(&transfer) {
-            let from = open.moved;
-            open.moved += len;
-            let to = open.moved;
-            self.say(transfer, OwnerEvent::Moved { from, to });
-        }
+    fn moved(&mut self, transfer: u64, len: u64) -> Option<u64> {
+        let open = self.open.get_mut(&transfer)?;
+        let from = open.moved;
+        open.moved += len;
+        let to = open.moved;
+        self.say(transfer, OwnerEvent::Moved { from, to });
+        Some(to)
     }
 
     /// The operation that a transfer is of.
@@ -189,6 +201,8 @@ impl<M: MasterSide> RealClients<M> {
             if !accepted {
                 return Ok(false);
             }
+        } else {
+            self.copy_opens(spec)?;
         }
         self.transfers.open.insert(spec.id, open);
         self.transfers.say(spec.id, opened);
@@ -221,14 +235,25 @@ impl<M: MasterSide> RealClients<M> {
         };
         let word = if spec.write { "write" } else { "read" };
         let what = format!("a {word} of {} bytes at {}", spec.size, spec.owner);
-        let id = relay.take(&what, wanted, &mut gone).map_err(|error| {
+        let taken = relay.take(&what, wanted, &mut gone).map_err(|error| {
             let words = agent.map(|agent| agent.stderr_tail()).unwrap_or_default();
             PortError(format!(
                 "the unmodified client {} parts from its model, which wants {what} next: {error}\n{words}",
                 spec.actor
             ))
-        })?;
-        let accepted = relay.open(id).map_err(PortError::new)?;
+        });
+        let id = taken?;
+        self.near_opens(spec, id)?;
+        let accepted = match self.transfers.relays.get_mut(&pair) {
+            Some(relay) => relay.open(id).map_err(PortError::new)?,
+            None => false,
+        };
+        if accepted {
+            self.far_opens(spec, id)?;
+        } else {
+            self.look()?;
+            self.streams.close(spec.id, false, true);
+        }
         Ok(Some((id, accepted)))
     }
 
@@ -245,7 +270,9 @@ impl<M: MasterSide> RealClients<M> {
         let (home, at) = (open.pair.1.clone(), open.address + open.moved);
         let base = self.names.home(&home).map_or(0, |mounted| mounted.segment.base);
         let bytes = self.peek_real(&home, at.saturating_sub(base), len)?;
-        self.transfers.moved(transfer, len);
+        if let Some(to) = self.transfers.moved(transfer, len) {
+            self.streams.copied(transfer, to - len, to);
+        }
         Ok(Some(bytes))
     }
 
@@ -253,7 +280,15 @@ impl<M: MasterSide> RealClients<M> {
     pub(super) fn part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
         match self.transfers.open.get(&transfer) {
             Some(open) if open.relay.is_none() => self.local_part(transfer, len),
-            Some(_) => self.transfers.carry(transfer, len),
+            Some(_) => {
+                let Some((bytes, to)) = self.transfers.carry(transfer, len)? else {
+                    return Ok(None);
+                };
+                if let Some(to) = to {
+                    self.await_logs(transfer, to)?;
+                }
+                Ok(Some(bytes))
+            }
             None => Ok(None),
         }
     }

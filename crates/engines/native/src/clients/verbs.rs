@@ -41,6 +41,7 @@ impl<M: MasterSide> RealClients<M> {
             reply: None,
             moves: false,
             pace: Pace::default(),
+            buffer: None,
             values: Vec::new(),
             over: false,
         };
@@ -48,6 +49,8 @@ impl<M: MasterSide> RealClients<M> {
         if !matches!(begun.action.verb, Verb::Rpc(_)) || self.sessions.tells(begun) {
             if let Some(name) = &begun.buffer {
                 self.register(begun.actor, name, begun.capacity)?;
+                self.watch_again(begun.actor, name)?;
+                operation.buffer = Some(name.clone());
             }
             let call = self.call(begun)?;
             operation.values = call.values;

@@ -3,9 +3,12 @@
 mod links;
 mod observe;
 mod owners;
+mod planted;
 mod ports;
 mod real_clients;
 
+pub use crate::clients::plant::{Plant, PlantedBy};
+pub use planted::run_planted;
 pub use real_clients::{HostedEngine, NativeEngine, clients_installed};
 
 use crate::process::{MasterProcess, ProcessError, Release, StartOptions};

@@ -1,6 +1,7 @@
 //! The engines `native` and `hosted`: unmodified C++ clients, before the unmodified master and before the Rust one.
 
 use super::{MasterEngine, RealPorts, flags, installed, unavailable};
+use crate::clients::plant::Plant;
 use crate::clients::{MasterSide, RealClients};
 use crate::process::{Client, MasterProcess, Release, StartOptions};
 use moonquake_evidence::Evidence;
@@ -50,6 +51,7 @@ fn play<M: MasterSide>(
     kind: EngineKind,
     plan: &Plan,
     options: &RunOptions,
+    plant: Option<Plant>,
     master: impl FnOnce(&Net) -> Result<M, EngineError>,
 ) -> Result<Evidence, EngineError> {
     only_upstream(options)?;
@@ -57,7 +59,7 @@ fn play<M: MasterSide>(
     let library = crate::process::library::locate().map_err(EngineError::from)?;
     let net = Net::background(Net::LIMIT).map_err(|error| EngineError::Harness(error.to_string()))?;
     let master = master(&net)?;
-    let ports = RealClients::new(master, net, client, library, plan);
+    let ports = RealClients::new(master, net, client, library, plan).planting(plant);
     moonquake_stage::run(kind.name(), plan, options, ports)
 }
 
@@ -66,6 +68,17 @@ impl NativeEngine {
     pub fn wordless(plan: &Plan) -> Option<String> {
         MasterEngine::wordless(plan).or_else(|| crate::clients::unsupported(plan))
     }
+}
+
+/// Plays a plan with real clients before the Rust master.
+pub(super) fn play_hosted(
+    plan: &Plan,
+    options: &RunOptions,
+    plant: Option<Plant>,
+) -> Result<Evidence, EngineError> {
+    play(EngineKind::Hosted, plan, options, plant, |_| {
+        ModelPorts::new(master_config(plan, options)?)
+    })
 }
 
 impl Engine for NativeEngine {
@@ -87,7 +100,7 @@ impl Engine for NativeEngine {
             seed: 0,
             ..StartOptions::default()
         };
-        play(EngineKind::Native, plan, options, |net| {
+        play(EngineKind::Native, plan, options, None, |net| {
             let process = MasterProcess::start(start)?;
             moonquake_net::fingerprint::check_at(net, process.rpc_addr())
                 .map_err(|error| EngineError::Harness(error.to_string()))?;
@@ -118,8 +131,6 @@ impl Engine for HostedEngine {
         if let Some(why) = self.unsupported(plan) {
             return Err(EngineError::Unsupported(why));
         }
-        play(EngineKind::Hosted, plan, options, |_| {
-            ModelPorts::new(master_config(plan, options)?)
-        })
+        play_hosted(plan, options, None)
     }
 }

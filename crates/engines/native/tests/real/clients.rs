@@ -6,3 +6,4 @@ pub(crate) mod many;
 mod recorder;
 mod rig;
 pub(crate) mod session;
+pub(crate) mod sight;

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         clients::life::TESTS,
         clients::many::TESTS,
         clients::session::TESTS,
+        clients::sight::TESTS,
         client_page::TESTS[0],
         client_page::TESTS[1],
         client_page::TESTS[2],

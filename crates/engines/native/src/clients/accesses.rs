@@ -1,0 +1,176 @@
+//! From the logs of all processes to what the witness of a run tells.
+
+use super::streams::{Opening, Place};
+use super::{LIMIT, MasterSide, RealClients};
+use crate::process::Direction;
+use moonquake_net::foreign::{RelayTransfer, Side};
+use moonquake_stage::{Accessed, End, Ending, Near, PortError, PortResult, TransferSpec};
+use std::time::Instant;
+
+/// The number of `epoll_wait`, as the kernel tells in which call a thread stands.
+const EPOLL_WAIT: &str = "232 ";
+
+impl<M: MasterSide> RealClients<M> {
+    /// Reads the logs of all processes. Whoever finds its log full stands still, so this is done often.
+    pub(super) fn look(&mut self) -> PortResult<()> {
+        for (actor, client) in &mut self.clients {
+            let relayed = self.transfers.data_ports(actor);
+            let base = client.agent.hello().arena_base;
+            for access in client.page.drain_sockets() {
+                self.faults.explain(actor, base, &access);
+                // The client may send ahead of what is known of a transfer, and only there.
+                let is_data = relayed.contains(&access.peer_port) || self.streams.knows(actor, &access);
+                if is_data && self.streams.enter(actor, &access)? {
+                    continue;
+                }
+                let Some(offset) = access.address.checked_sub(base) else {
+                    continue;
+                };
+                for (name, from, to) in self.buffers.touched(actor, offset, access.length_bytes) {
+                    self.streams.stray(Accessed::Buffer {
+                        actor: actor.clone(),
+                        name,
+                        write: access.direction == Direction::Received,
+                        from,
+                        to,
+                    });
+                }
+            }
+            if client.page.sockets_lost() > 0 && !client.closing {
+                return Err(PortError(format!("lines of the log of {actor} are lost")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The client's side of a transfer is known, before the owner hears of it.
+    pub(super) fn near_opens(&mut self, spec: &TransferSpec, id: RelayTransfer) -> PortResult<()> {
+        let place = self.near_place(spec)?;
+        self.opens(spec, id, End::Near, place)
+    }
+
+    /// A copy within one process is begun.
+    pub(super) fn copy_opens(&mut self, spec: &TransferSpec) -> PortResult<()> {
+        let place = self.near_place(spec)?;
+        let base = self.client(&spec.actor)?.agent.hello().arena_base;
+        self.faults.explain_copy(&spec.actor, base, place, spec.size);
+        Ok(())
+    }
+
+    fn near_place(&mut self, spec: &TransferSpec) -> PortResult<Place> {
+        Ok(match &spec.near {
+            Near::Named(name, at) => {
+                let client = self.client(&spec.actor)?;
+                let (base, arena) = (client.agent.hello().arena_base, client.agent.arena().clone());
+                Place::Address(base + self.buffers.named(&spec.actor, &arena, name)?.offset + at)
+            }
+            Near::Staging {
+                block: Some(block), ..
+            } => Place::Staging(block.from),
+            Near::Staging { block: None, .. } | Near::Own => Place::Unknown,
+        })
+    }
+
+    /// The owner's side of a transfer is known.
+    pub(super) fn far_opens(&mut self, spec: &TransferSpec, id: RelayTransfer) -> PortResult<()> {
+        self.opens(spec, id, End::Far, Place::Address(spec.address))
+    }
+
+    fn opens(&mut self, spec: &TransferSpec, id: RelayTransfer, end: End, place: Place) -> PortResult<()> {
+        let pair = (spec.actor.clone(), spec.owner.clone());
+        let Some(relay) = self.transfers.relays.get(&pair) else {
+            return Ok(());
+        };
+        let (ports, whose) = match end {
+            End::Near => (relay.ports(id, Side::Client), Some(spec.actor.clone())),
+            End::Far => {
+                let owner = self.names.home(&spec.owner);
+                (
+                    relay.ports(id, Side::Owner),
+                    owner.map(|owner| owner.actor.clone()),
+                )
+            }
+        };
+        let (Some((own, other)), Some(whose), Some(header)) = (ports, whose, relay.header(id)) else {
+            return Ok(());
+        };
+        let opening = Opening {
+            transfer: spec.id,
+            end,
+            connection: (whose, own, other),
+            header: &header,
+            place,
+        };
+        self.streams.open(opening)
+    }
+
+    /// Waits until the logs tell of all bytes of a transfer that have moved on, and its sender has sent what its kernel takes.
+    pub(super) fn await_logs(&mut self, transfer: u64, to: u64) -> PortResult<()> {
+        loop {
+            self.look()?;
+            let Some((actor, logged)) = self.streams.behind(transfer, to) else {
+                break;
+            };
+            let awaited = self.client(&actor)?.page.await_sockets(LIMIT);
+            awaited.map_err(|error| {
+                PortError(format!(
+                    "the relay has moved {to} bytes of a payload, and the transport of {actor} tells of {logged}: {error}"
+                ))
+            })?;
+        }
+        self.await_rest(transfer)?;
+        self.streams.moved(transfer, to);
+        Ok(())
+    }
+
+    /// A thread that has sent what its kernel takes waits for its sockets. The kernel of a loopback connection has woken it by the time
+    /// that the relay has read, so one that waits has nothing to do.
+    fn await_rest(&mut self, transfer: u64) -> PortResult<()> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            self.look()?;
+            let Some((actor, tid, sent)) = self.streams.sender(transfer).filter(|(_, tid, _)| *tid != 0)
+            else {
+                return Ok(());
+            };
+            let pid = self.client(&actor)?.agent.pid();
+            // A thread that is gone sends nothing.
+            let call = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
+            if call.is_empty() || call.starts_with(EPOLL_WAIT) {
+                self.look()?;
+                if self
+                    .streams
+                    .sender(transfer)
+                    .is_none_or(|(_, _, now)| now == sent)
+                {
+                    return Ok(());
+                }
+            }
+            if Instant::now() > end {
+                return Err(PortError(format!(
+                    "the transport of {actor} does not come to rest: it stands in {call:?}"
+                )));
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// An operation has failed: what was read ahead for it was read before.
+    pub(super) fn failed(&mut self, actor: &str) -> PortResult<()> {
+        self.look()?;
+        for transfer in self.transfers.of(actor) {
+            self.streams.read_ahead(transfer);
+        }
+        self.new_epoch(actor)?;
+        self.plant_later(actor);
+        Ok(())
+    }
+
+    /// Ends a transfer, also for the witness.
+    pub(super) fn close_real(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        let well = self.transfers.close(transfer, ending)?;
+        self.look()?;
+        self.streams.close(transfer, well, ending != Ending::ClientGone);
+        Ok(well)
+    }
+}
