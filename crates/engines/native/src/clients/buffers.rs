@@ -70,7 +70,7 @@ impl Buffers {
     }
 
     /// Says, once, that a buffer must be registered.
-    pub(crate) fn to_register(&mut self, name: &str) -> Option<Range> {
+    pub(crate) fn unregistered(&mut self, name: &str) -> Option<Range> {
         let named = self.named.get_mut(name).filter(|named| !named.registered)?;
         named.registered = true;
         Some(named.range)

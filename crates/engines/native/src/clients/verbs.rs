@@ -79,7 +79,7 @@ impl<M: MasterSide> RealClients<M> {
         let client = self.client(actor)?;
         let arena = client.agent.arena().clone();
         self.buffers.named(actor, &arena, name)?;
-        let Some(buffer) = self.buffers.to_register(name) else {
+        let Some(buffer) = self.buffers.unregistered(name) else {
             return Ok(());
         };
         let reply = self
