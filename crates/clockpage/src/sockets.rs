@@ -147,24 +147,32 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
 /// the size of the machine has it, and a transport would have read all of a payload before a byte of it has moved on.
 const SEND_BYTES: c_int = 4 << 10;
 
-/// Gives a TCP socket of a client little room to send ahead. What a listener accepts has the room of the listener.
+/// Bytes of a segment, as on Ethernet. Those of loopback are as large as the room, and a sender that waits for a whole one is let go on by
+/// timers of the kernel, at any time.
+const SEGMENT_BYTES: c_int = 1_448;
+
+/// Gives a TCP socket of a client little room to send ahead. What a listener accepts has what the listener has.
 fn limit_room(socket: c_int) {
     if client::part().is_none()
         || option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL) != Some(libc::IPPROTO_TCP)
     {
         return;
     }
-    let bytes = SEND_BYTES;
-    let args = [
-        socket as usize,
-        libc::SOL_SOCKET as usize,
-        libc::SO_SNDBUF as usize,
-        std::ptr::from_ref(&bytes) as usize,
-        size_of::<c_int>(),
-        0,
-    ];
-    // SAFETY: the value is readable. A socket that cannot do it still works.
-    let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
+    for (level, name, value) in [
+        (libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BYTES),
+        (libc::IPPROTO_TCP, libc::TCP_MAXSEG, SEGMENT_BYTES),
+    ] {
+        let args = [
+            socket as usize,
+            level as usize,
+            name as usize,
+            std::ptr::from_ref(&value) as usize,
+            size_of::<c_int>(),
+            0,
+        ];
+        // SAFETY: the value is readable. A socket that cannot do it still works.
+        let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
+    }
 }
 
 /// Interposes libc's function.

@@ -9,6 +9,7 @@ pub mod agent;
 mod clients;
 mod engine;
 pub mod process;
+pub mod selftest;
 
 pub use engine::{
     HostedEngine, MasterEngine, NativeEngine, OPT_OUT, Plant, PlantedBy, clients_installed, installed,

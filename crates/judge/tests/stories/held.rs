@@ -266,3 +266,29 @@ fn a_rightful_access_stays_one_although_the_operation_is_late_at_the_same_instan
         "{answer:?}"
     );
 }
+
+#[test]
+fn a_source_that_was_read_ahead_is_not_read_again_when_its_bytes_land() {
+    let steps = STEPS.replace("bind = \"a1\"", "from = \"src\"");
+    let answer = |ahead: u64| {
+        let mut story = Story::new(&scenario_in("", FAULT, &steps));
+        story.plan.watch = vec!["src".into()];
+        story.sight("src", &[]);
+        let p1 = story.begin("p1");
+        let at = range(0, 4 * MIB);
+        story.call(p1, "PutStart", "k", "ok", std::slice::from_ref(&at));
+        story.inject(Some(p1));
+        let put = story.open_with(p1, true, &at, Some("src"));
+        if ahead > 0 {
+            story.access(p1, "src", false, 0, ahead);
+        }
+        story.end(p1, "TRANSFER_FAIL");
+        story.pass(Span::from_secs(1));
+        story.parts(put, 1..=4);
+        story.read();
+        story.judge().buffer.names[0].answer.clone()
+    };
+    assert!(matches!(answer(4 * MIB), moonquake_judge::Touched::No { .. }));
+    // Without a word of the witness what landed counts.
+    assert!(matches!(answer(0), moonquake_judge::Touched::Yes { .. }));
+}

@@ -222,7 +222,18 @@ class Agent:
         if c["way"] == "cpu":
             if write:
                 view[:] = b"\x07" * len(view)
-            return number(0 if write else len(bytes(view)))
+                return number(len(view))
+            return number(len(bytes(view)))
+        if c["way"] == "file":
+            out, into = os.pipe()
+            try:
+                if write:
+                    os.write(into, b"\x07" * len(view))
+                    return number(os.readv(out, [view]))
+                return number(os.writev(into, [view]))
+            finally:
+                os.close(out)
+                os.close(into)
         # Which of its two ends the bytes reach is the business of the kernel alone.
         import socket
         with socket.create_server(("127.0.0.1", 0)) as server, \

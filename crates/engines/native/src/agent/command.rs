@@ -263,7 +263,8 @@ pub enum Command {
     CloseDescriptor { descriptor: i32 },
     /// Forgets where whole pages of the arena are mapped; what is in them stays. A number.
     ForgetPages { range: Range },
-    /// Reads or writes bytes of the arena by a way: `cpu`, or `socket` (a connection of the process to itself). A number.
+    /// Reads or writes bytes of the arena by a way: `cpu`, `file` (a pipe) or `socket` (a connection of the process
+    /// to itself). How many.
     Touch {
         range: Range,
         way: &'static str,

@@ -4,6 +4,7 @@ use super::streams::{Opening, Place};
 use super::{LIMIT, MasterSide, RealClients};
 use crate::process::Direction;
 use moonquake_net::foreign::{RelayTransfer, Side};
+use moonquake_scenario::Verb;
 use moonquake_stage::{Accessed, End, Ending, Near, PortError, PortResult, TransferSpec};
 use std::time::Instant;
 
@@ -64,6 +65,13 @@ impl<M: MasterSide> RealClients<M> {
                 let (base, arena) = (client.agent.hello().arena_base, client.agent.arena().clone());
                 Place::Address(base + self.buffers.named(&spec.actor, &arena, name)?.offset + at)
             }
+            // The real client's read of a session has no staged form; it is given a place of the arena.
+            Near::Staging { operation, at, .. } if self.is_session_read(*operation) => {
+                let base = self.client(&spec.actor)?.agent.hello().arena_base;
+                let values = self.operations.get(operation).map(|operation| &operation.values);
+                let first = values.and_then(|values| values.first());
+                first.map_or(Place::Unknown, |first| Place::Address(base + first.offset + at))
+            }
             Near::Staging {
                 block: Some(block), ..
             } => Place::Staging(block.from),
@@ -74,6 +82,11 @@ impl<M: MasterSide> RealClients<M> {
     /// The owner's side of a transfer is known.
     pub(super) fn far_opens(&mut self, spec: &TransferSpec, id: RelayTransfer) -> PortResult<()> {
         self.opens(spec, id, End::Far, Place::Address(spec.address))
+    }
+
+    fn is_session_read(&self, operation: u64) -> bool {
+        let operation = self.operations.get(&operation);
+        operation.is_some_and(|operation| operation.verb == Verb::GetRead)
     }
 
     fn opens(&mut self, spec: &TransferSpec, id: RelayTransfer, end: End, place: Place) -> PortResult<()> {

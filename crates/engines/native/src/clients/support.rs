@@ -13,7 +13,7 @@ pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let world = unsupported_world(plan)
         .or_else(|| unsupported_fault(plan))
         .or_else(|| sessions::unsupported(plan));
-    world.or_else(|| actions.clone().find_map(|action| unsupported_action(action)))
+    world.or_else(|| actions.clone().find_map(unsupported_action))
 }
 
 fn unsupported_world(plan: &Plan) -> Option<String> {

@@ -4,13 +4,17 @@ use crate::Test;
 use moonquake_evidence::{Evidence, Kind};
 use moonquake_faults::Profile;
 use moonquake_judge::{Touch, Touched, judge};
+use moonquake_native::selftest::socket_log;
 use moonquake_native::{HostedEngine, Plant, PlantedBy, run_planted};
 use moonquake_scenario::{Engine, EngineKind, Plan, RunOptions, parse};
+use moonquake_witness::selftest::Measured;
+use moonquake_witness::{AccessKind, Way};
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_sight_says_no_where_nothing_was_touched", clean),
     ("real_sight_tells_each_planted_access", planted),
     ("real_sight_tells_what_a_sender_read_ahead", ahead),
+    ("real_sight_of_the_socket_log_is_as_it_claims", log),
 ];
 
 /// A get that fails without a late byte.
@@ -94,6 +98,21 @@ fn planted() {
                 assert_eq!((touch.from, touch.to), (4096, 8192), "{plant:?}");
             }
         }
+    }
+}
+
+fn log() {
+    let row = socket_log().unwrap_or_else(|why| panic!("{why}"));
+    assert!(row.broken().is_empty(), "{:?}", row.broken());
+    let cells = row.cells.as_ref().expect("it was tried");
+    for kind in AccessKind::ALL {
+        let cell = cells.iter().find(|cell| cell.kind == kind).expect("each kind");
+        let wanted = match kind.way {
+            Way::Socket => Measured::Seen,
+            Way::Cpu | Way::File | Way::Peer => Measured::NotSeen,
+            Way::Nic => continue,
+        };
+        assert_eq!(cell.measured, wanted, "{kind}");
     }
 }
 
