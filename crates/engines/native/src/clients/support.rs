@@ -11,7 +11,7 @@ const LEAST_BYTES: u64 = 16 << 20;
 pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let actions = plan.steps.iter().filter_map(Step::operation);
     let world = unsupported_world(plan).or_else(|| sessions::unsupported(plan));
-    world.or_else(|| actions.clone().find_map(|action| unsupported_action(action)))
+    world.or_else(|| actions.clone().find_map(unsupported_action))
 }
 
 fn unsupported_world(plan: &Plan) -> Option<String> {
