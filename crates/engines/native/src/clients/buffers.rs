@@ -82,7 +82,7 @@ impl Buffers {
 
     /// Says that a buffer must be registered before it is used, with so many bytes if those are known: how many it has is what the
     /// client believes. One that is registered with another length must be taken back first.
-    pub(crate) fn to_register(&mut self, name: &str, bytes: Option<u64>) -> Option<Implied> {
+    pub(crate) fn imply_registration(&mut self, name: &str, bytes: Option<u64>) -> Option<Implied> {
         let named = self.named.get_mut(name)?;
         // No bytes cannot be registered.
         let size = bytes.filter(|bytes| *bytes > 0).unwrap_or(named.range.size);

@@ -86,7 +86,7 @@ impl<M: MasterSide> RealClients<M> {
         let client = self.client(actor)?;
         let arena = client.agent.arena().clone();
         self.buffers.named(actor, &arena, name)?;
-        let Some(Implied { buffer, again }) = self.buffers.to_register(name, bytes) else {
+        let Some(Implied { buffer, again }) = self.buffers.imply_registration(name, bytes) else {
             return Ok(());
         };
         let take_back = Command::UnregisterBuffer {
