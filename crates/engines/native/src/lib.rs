@@ -8,8 +8,10 @@
 pub mod agent;
 mod clients;
 mod engine;
+mod natural;
 pub mod process;
 
 pub use engine::{
     HostedEngine, MasterEngine, NativeEngine, OPT_OUT, clients_installed, installed, opted_out, unavailable,
 };
+pub use natural::{Natural, NaturalError};
