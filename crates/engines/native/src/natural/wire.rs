@@ -2,7 +2,7 @@
 
 use super::error::NaturalError;
 use moonquake_net::Net;
-use moonquake_net::foreign::{Proxy, RelayEvent, Release, Rule, Struck};
+use moonquake_net::foreign::{Proxy, RelayEvent, Release, Rule};
 use moonquake_net::link::Leg;
 use moonquake_protocol::Rpc;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) enum Event {
     /// Something of a transfer.
     Transfer(RelayEvent),
     /// The rule has struck.
-    Struck(Struck),
+    Struck,
 }
 
 #[derive(Debug, Default)]
@@ -109,7 +109,7 @@ impl Wire {
     pub(super) fn struck_at(&self) -> Option<Duration> {
         self.log()
             .iter()
-            .find_map(|(at, event)| matches!(event, Event::Struck(_)).then_some(*at))
+            .find_map(|(at, event)| matches!(event, Event::Struck).then_some(*at))
     }
 
     /// When a message of that method passed so far the first time.
@@ -187,7 +187,7 @@ fn pump(proxy: &mut Proxy, shared: &Shared, began: Instant) {
         let until = Instant::now() + SLICE;
         let done = proxy.run(|| Instant::now() >= until);
         let at = began.elapsed();
-        let struck = proxy.struck().into_iter().map(Event::Struck);
+        let struck = proxy.struck().into_iter().map(|_| Event::Struck);
         let frames = proxy.frames().into_iter();
         let frames = frames.filter_map(|frame| Some(Event::Frame(frame.rpc?, frame.leg)));
         let events: Vec<Event> = frames.chain(struck).collect();
