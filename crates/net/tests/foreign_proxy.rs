@@ -7,7 +7,7 @@
 mod support;
 
 use moonquake_net::datapath::SegmentServer;
-use moonquake_net::foreign::{Act, At, Proxy, Release, Rule};
+use moonquake_net::foreign::{Act, At, Proxy, RelayEvent, Release, Rule};
 use moonquake_net::link::Leg;
 use moonquake_protocol::datapath::{DataOperation, DataStatus, DataVersion};
 use moonquake_protocol::frame::encode_request;
@@ -272,4 +272,38 @@ fn a_read_passes_by_itself() {
     });
     assert!(bytes.iter().all(|bytes| *bytes == pattern(100_000)));
     assert_eq!(proxy.struck(), []);
+}
+
+#[test]
+fn transfers_beside_each_other_share_a_rate_in_turns() {
+    let (master, owner) = (master(), owner());
+    let (mut proxy, _) = with(
+        master.address,
+        rule(At::Payload { byte: 0 }, Act::Rate(2_000_000)),
+    );
+    let endpoint = proxy.stand_in_for(owner.endpoint().parse().unwrap()).unwrap();
+    drive(&mut proxy, move || {
+        let mut lanes = [lane(endpoint), lane(endpoint)];
+        for (number, client) in (0..).zip(&mut lanes) {
+            let head = header(
+                DataOperation::Write,
+                DataVersion::V2,
+                BASE + number * 300_000,
+                300_000,
+            );
+            client
+                .write_all(&[&head[..], &pattern(300_000)].concat())
+                .unwrap();
+        }
+        assert!(lanes.iter_mut().all(|client| status(client) == DataStatus::Ok));
+    });
+    assert!(owner.read(300_000, 300_000).unwrap() == pattern(300_000));
+    let moved = proxy.transfers().into_iter().filter_map(|event| match event {
+        RelayEvent::Moved { transfer, .. } => Some(transfer.0),
+        _ => None,
+    });
+    let moved: Vec<u64> = moved.collect();
+    let first_of_second = moved.iter().position(|transfer| *transfer == 2).unwrap();
+    // One after the other would be: the second begins when the first has ended.
+    assert!(moved[first_of_second..].contains(&1), "{moved:?}");
 }

@@ -4,8 +4,8 @@
 //! file a form: [`markdown`], [`json`], [`html`]. A [`Claim`] cannot be made without events, and not with events that are not in
 //! the evidence, so a report cannot say what nobody saw.
 //!
-//! All times here are times of the timeline, which the harness steers. A measured figure would need a type and a table
-//! of its own; there is none yet.
+//! All times in a [`Postmortem`] are times of the timeline, which the harness steers. What was measured on the clock of a machine has
+//! types and tables of its own: [`measured_markdown`].
 
 mod build;
 mod cite;
@@ -14,6 +14,7 @@ mod escape;
 pub mod html;
 mod lanes;
 mod markdown;
+mod measured;
 mod model;
 mod project;
 mod record;
@@ -31,6 +32,7 @@ pub use lanes::{
     RegionAccess, Role, Stretch, Transfer,
 };
 pub use markdown::markdown;
+pub use measured::measured_markdown;
 pub use model::{
     Before, BufferAnswer, Expectation, FileClaim, Injected, Invariant, LifeRow, Postmortem, Proof, Run,
     SCHEMA, Scenario, Touched, Watched,

@@ -1,7 +1,7 @@
 //! The Markdown form, as GitHub renders it.
 
 mod sections;
-mod table;
+pub(crate) mod table;
 mod timeline;
 
 use crate::escape::{block, code, prose, sentence};

@@ -6,6 +6,7 @@ mod explain;
 mod forecast;
 mod format;
 pub mod instant;
+mod measured;
 pub mod parse;
 mod plan;
 mod reach;
@@ -17,6 +18,9 @@ pub use engine::{Engine, EngineError, EngineKind, Interrupt, Listener, Milestone
 pub use error::{Problem, ProblemKind, ScenarioErrors};
 pub use explain::explain;
 pub use format::{FormatError, format};
+pub use measured::{
+    Measure, MeasuredAnswer, MeasuredBuffer, MeasuredClaim, MeasuredFigure, MeasuredRun, Seen, SeenId,
+};
 pub use plan::*;
 pub use remarks::remarks;
 pub use words::size as size_words;

@@ -10,6 +10,7 @@ use crate::run::{Format, Suite, run_suite};
 use crate::select::{Selected, select};
 use crate::stop::Stop;
 use moonquake_faults::{Dimension, Profile};
+use moonquake_native::Natural;
 use moonquake_scenario::EngineKind;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,7 +27,9 @@ pub(crate) struct Args {
     #[arg(value_name = "FILTER|FILE")]
     names: Vec<OsString>,
     /// The engines to run on: model needs nothing, master is the unmodified C++ master
-    #[arg(long, value_delimiter = ',', default_value = "model", value_parser = super::engine, value_name = "E[,E]")]
+    ///
+    /// [default: model; with --long native,hosted]
+    #[arg(long, value_delimiter = ',', value_parser = super::engine, value_name = "E[,E]")]
     engine: Vec<EngineKind>,
     /// How the store behaves: upstream as the pinned release does, strict as the contract says (model only)
     #[arg(long, value_delimiter = ',', default_value = "upstream", value_parser = super::profile, value_name = "P[,P]")]
@@ -43,6 +46,14 @@ pub(crate) struct Args {
     /// The folder with the scenarios, instead of `scenarios` here or further up, or else those built in
     #[arg(long, value_name = "DIR")]
     scenarios: Option<PathBuf>,
+    /// Run each scenario so often on each engine; every run must come out as the file says, and with the same events
+    ///
+    /// [default: 1; with --long 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    times: Option<u32>,
+    /// The long suite: each scenario 20 times on the real engines, then the findings in real time (`natural/...`), minutes each
+    #[arg(long)]
+    long: bool,
     /// Lines for people, or one JSON object for machines
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -58,6 +69,8 @@ Examples:
   moonquake run 'crash/*' --engine model,master a group, on the model and on the real master
   moonquake run mine.scenario.toml --profile upstream,strict
   moonquake run --format json | jq .summary
+  moonquake run 'crash/*' --long                a group 20 times on native and hosted
+  moonquake run natural --long --engine native  the findings about late access to buffers, in real time, nothing preloaded
 
 Each run ends in a verdict: holds, violated, or not-reproduced where the injection could not be proven. A file says which
 is right for it. A run that comes out otherwise ends with the command that brings the same events back.
@@ -72,20 +85,29 @@ evidence_sha256, stable_sha256 (of what is the same in every run), postmortem (p
 it could not be written. Each of skipped and failed: id, engine, profile, why; failed also replay. Each of differences: id,
 profile, engines, line (from 1), says (by both), is_declared (by the file). summary: scenarios, runs, as_claimed, violated,
 not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may
-be added; schema grows when one changes its meaning or goes away.
+be added; schema grows when one changes its meaning or goes away. times (how often each run was asked for) stands beside seed
+and in each of runs, with done, as_said and differing (the numbers of the runs that came out otherwise, or with other events).
+natural has the findings in real time: id, engine, verdict, said (what is known), as_said, deviations, markdown, replay, error.
 
-Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,
+Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines or runs disagree,
 64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
 harness or of the disk, 130 Ctrl-C, 143 SIGTERM.";
 
+/// How often the long suite runs each scenario.
+const LONG_TIMES: u32 = 20;
+
 /// Runs what was asked for.
 pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
-    let library = Library::find(args.scenarios.as_deref())?;
-    let mut selected = select(&library, &args.names)?;
+    let (natural, names) = natural(&args);
+    let mut selected = Vec::new();
+    if natural.is_empty() || args.names.is_empty() || !names.is_empty() {
+        let library = Library::find(args.scenarios.as_deref())?;
+        selected = select(&library, &names)?;
+    }
     let is_asked_for =
         |one: &Selected| args.dimension.is_empty() || args.dimension.contains(&one.plan.fault.dimension);
     selected.retain(is_asked_for);
-    if selected.is_empty() {
+    if selected.is_empty() && natural.is_empty() {
         return Err(CliError::NoneOfDimension {
             names: args
                 .dimension
@@ -97,9 +119,11 @@ pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
     }
     let suite = Suite {
         selected,
-        engines: unique(args.engine),
+        natural,
+        engines: engines(args.engine, args.long),
         profiles: unique(args.profile),
         seed: args.seed,
+        times: args.times.unwrap_or(if args.long { LONG_TIMES } else { 1 }),
         report: args.report,
         format: args.format,
         is_verbose: args.verbose,
@@ -110,6 +134,37 @@ pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
     try_folder("--report", &suite.report)?;
     let stop = Stop::listen()?;
     Ok(run_suite(&suite, &stop, out))
+}
+
+/// The natural forms that are asked for, and the names that are left for scenarios. A name that begins with `natural` and fits a
+/// form is none of a scenario.
+fn natural(args: &Args) -> (Vec<Natural>, Vec<OsString>) {
+    let fits_dimension = args.dimension.is_empty() || args.dimension.contains(&Dimension::Buffer);
+    if !args.long || !fits_dimension {
+        return (Vec::new(), args.names.clone());
+    }
+    let fits = |form: &Natural, name: &str| {
+        let pattern = glob::Pattern::new(name);
+        let is_named = name.starts_with("natural") && form.id().starts_with(name);
+        is_named || name.starts_with("natural") && pattern.is_ok_and(|pattern| pattern.matches(form.id()))
+    };
+    let is_form = |name: &OsString| {
+        let name = name.to_string_lossy();
+        Natural::ALL.iter().any(|form| fits(form, &name))
+    };
+    let (ours, others): (Vec<OsString>, Vec<OsString>) = args.names.iter().cloned().partition(is_form);
+    let is_asked_for =
+        |form: &Natural| args.names.is_empty() || ours.iter().any(|name| fits(form, &name.to_string_lossy()));
+    (Natural::ALL.into_iter().filter(is_asked_for).collect(), others)
+}
+
+/// The engines that are asked for, or those of the suite.
+fn engines(asked: Vec<EngineKind>, is_long: bool) -> Vec<EngineKind> {
+    match (asked.is_empty(), is_long) {
+        (false, _) => unique(asked),
+        (true, true) => vec![EngineKind::Native, EngineKind::Hosted],
+        (true, false) => vec![EngineKind::Model],
+    }
 }
 
 /// Refuses an engine that cannot run anything here because something is missing, or for which no profile is left.

@@ -25,10 +25,25 @@ pub(crate) struct Entry {
     pub(crate) replay: String,
     /// What became of it.
     pub(crate) outcome: Outcome,
+    /// What became of all its runs, where it was asked for several.
+    pub(crate) repeats: Option<Repeats>,
     /// Its record; none if it was not tried.
     pub(crate) record: Option<Record>,
     /// Time of this machine that it took.
     pub(crate) took: Duration,
+}
+
+/// Several runs of one scenario on one engine. What stands beside it is of the first run that went wrong, or else of the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repeats {
+    /// How many were asked for.
+    pub(crate) times: u32,
+    /// How many took place.
+    pub(crate) done: u32,
+    /// How many came out as the file says, with the events of the first.
+    pub(crate) as_said: u32,
+    /// The numbers of the others.
+    pub(crate) differing: Vec<u32>,
 }
 
 /// What became of a run.
@@ -79,9 +94,19 @@ impl Entry {
         match &self.outcome {
             Outcome::Skipped(_) => Exit::Ok,
             Outcome::Failed { exit, .. } => *exit,
-            Outcome::Ran(ran) if ran.is_met() => Exit::Ok,
+            Outcome::Ran(ran) if ran.is_met() => self.exit_of_repeats(),
             Outcome::Ran(ran) if ran.postmortem.verdict == Verdict::NotReproduced => Exit::NotReproduced,
             Outcome::Ran(_) => Exit::Violated,
+        }
+    }
+
+    /// Runs of one engine that part are like engines that part.
+    fn exit_of_repeats(&self) -> Exit {
+        let part = |repeats: &Repeats| !repeats.differing.is_empty();
+        if self.repeats.as_ref().is_some_and(part) {
+            Exit::Disagree
+        } else {
+            Exit::Ok
         }
     }
 

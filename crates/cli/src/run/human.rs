@@ -1,9 +1,11 @@
 //! The output for people: one line a run, more for what went wrong, and nothing that differs from run to run.
 
 use super::compare::Difference;
-use super::entry::{Entry, Outcome, Ran};
+use super::entry::{Entry, Outcome, Ran, Repeats};
+use super::natural::NaturalEntry;
 use super::summary::Summary;
 use super::{Format, Results, Suite};
+use crate::exit::Exit;
 use crate::out::{self, Out};
 use indicatif::{ProgressBar, ProgressStyle};
 use moonquake_scenario::EngineKind;
@@ -64,7 +66,11 @@ impl Human {
     /// One run.
     pub(crate) fn entry(&self, entry: &Entry, out: &mut Out) {
         self.bar.inc(1);
+        let repeats = entry.repeats.as_ref().map(of_runs).unwrap_or_default();
         let (mark, verdict, words) = match &entry.outcome {
+            Outcome::Ran(ran) if ran.is_met() && entry.is_bad() => {
+                ("BAD", ran.postmortem.verdict.to_string(), "runs part".to_owned())
+            }
             Outcome::Ran(ran) if ran.is_met() => ("ok", ran.postmortem.verdict.to_string(), as_claimed(ran)),
             Outcome::Ran(ran) if ran.postmortem.claim.is.is_none() => (
                 "BAD",
@@ -91,7 +97,7 @@ impl Human {
             _ => String::new(),
         };
         let mut lines = vec![format!(
-            "{mark:<4}  {verdict:<14}  {:<width$}  {:<6}  {:<8}  {words}{time}",
+            "{mark:<4}  {verdict:<14}  {:<width$}  {:<6}  {:<8}  {words}{repeats}{time}",
             entry.id,
             entry.engine.name(),
             entry.profile.name(),
@@ -99,6 +105,32 @@ impl Human {
         )];
         if entry.is_bad() {
             lines.extend(details(entry));
+        }
+        self.lines(out, &lines);
+    }
+
+    /// A finding in real time.
+    pub(crate) fn natural(&self, entry: &NaturalEntry, out: &mut Out) {
+        let (mark, verdict, words) = match &entry.outcome {
+            Ok(run) if run.is_as_said() => ("ok", run.verdict.to_string(), "as is known"),
+            Ok(run) => ("BAD", run.verdict.to_string(), "NOT as is known"),
+            Err(_) => ("FAIL", "-".to_owned(), "no verdict"),
+        };
+        let id = entry.id;
+        let mut lines = vec![format!(
+            "{mark:<4}  {verdict:<14}  {id:<width$}  {:<6}  {:<8}  {words}",
+            entry.engine.name(),
+            "upstream",
+            width = self.id_width,
+        )];
+        match &entry.outcome {
+            Ok(run) => lines.extend(run.deviations.iter().map(|why| format!("      - {why}"))),
+            Err((why, _)) => lines.extend(why.lines().map(|line| format!("      {line}"))),
+        }
+        let markdown = entry.markdown.as_ref();
+        lines.extend(markdown.map(|path| format!("      postmortem: {}", path.display())));
+        if entry.exit() != Exit::Ok {
+            lines.push(format!("      replay: {}", entry.replay()));
         }
         self.lines(out, &lines);
     }
@@ -136,6 +168,12 @@ impl Human {
     ) {
         self.bar.finish_and_clear();
         let mut lines = vec![String::new(), counts(summary)];
+        if suite.times > 1 {
+            lines.push(format!(
+                "each {} times: {} of {} runs as the files say, with the same events",
+                suite.times, summary.as_said, summary.done
+            ));
+        }
         if summary.is_cut_short {
             let missing = summary.planned - results.entries.len();
             lines.push(format!(
@@ -143,9 +181,17 @@ impl Human {
                 count(missing, "run")
             ));
         }
-        if summary.ran == 0 {
+        if !results.natural.is_empty() {
+            let known = |entry: &&NaturalEntry| entry.exit() == Exit::Ok;
+            let as_known = results.natural.iter().filter(known).count();
+            lines.push(format!(
+                "in real time: {as_known} of {} as is known",
+                results.natural.len()
+            ));
+        }
+        if summary.ran == 0 && results.natural.is_empty() {
             lines.push("nothing was run, so nothing is known".to_owned());
-        } else {
+        } else if summary.ran > 0 {
             let folder = suite.report.display();
             lines.push(match summary.unwritten {
                 0 => format!("postmortems: {folder}/"),
@@ -214,6 +260,19 @@ fn details(entry: &Entry) -> Vec<String> {
     }
     lines.push(format!("      replay: {}", entry.replay));
     lines
+}
+
+/// How often it came out so.
+fn of_runs(repeats: &Repeats) -> String {
+    let mut words = format!(", {} of {}", repeats.as_said, repeats.times);
+    if repeats.done < repeats.times {
+        words += &format!(" ({} took place)", repeats.done);
+    }
+    if !repeats.differing.is_empty() {
+        let numbers: Vec<String> = repeats.differing.iter().map(u32::to_string).collect();
+        words += &format!("; otherwise: {}", numbers.join(", "));
+    }
+    words
 }
 
 fn counts(summary: &Summary) -> String {

@@ -2,10 +2,11 @@
 
 use super::compare::Difference;
 use super::entry::{Entry, Outcome};
+use super::natural::NaturalEntry;
 use super::summary::Summary;
 use super::{Results, Suite};
 use moonquake_report::json_run;
-use moonquake_scenario::EngineKind;
+use moonquake_scenario::{EngineKind, Verdict};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,10 +20,12 @@ struct Document<'a> {
     engines: Vec<&'static str>,
     profiles: Vec<&'static str>,
     seed: Option<u64>,
+    times: u32,
     runs: Vec<Run>,
     skipped: Vec<Without<'a>>,
     failed: Vec<Without<'a>>,
     differences: Vec<Parted<'a>>,
+    natural: Vec<Natural<'a>>,
     summary: Counts<'a>,
 }
 
@@ -33,7 +36,54 @@ struct Run {
     line: Value,
     /// What goes into the hash of the suite: of the evidence, or of the projection where processes are real.
     stable_sha256: String,
+    #[serde(flatten)]
+    repeats: Times,
     postmortem: Option<Paths>,
+}
+
+/// How often it was run, and how often it came out as the file says.
+#[derive(Serialize)]
+struct Times {
+    times: u32,
+    done: u32,
+    as_said: u32,
+    differing: Vec<u32>,
+}
+
+impl Times {
+    fn of(entry: &Entry) -> Times {
+        match &entry.repeats {
+            Some(repeats) => Times {
+                times: repeats.times,
+                done: repeats.done,
+                as_said: repeats.as_said,
+                differing: repeats.differing.clone(),
+            },
+            None => {
+                let is_met = !entry.is_bad();
+                Times {
+                    times: 1,
+                    done: 1,
+                    as_said: u32::from(is_met),
+                    differing: if is_met { Vec::new() } else { vec![1] },
+                }
+            }
+        }
+    }
+}
+
+/// A finding in real time.
+#[derive(Serialize)]
+struct Natural<'a> {
+    id: &'a str,
+    engine: &'static str,
+    verdict: Option<Verdict>,
+    said: Option<Verdict>,
+    as_said: bool,
+    deviations: &'a [String],
+    markdown: Option<String>,
+    replay: String,
+    error: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -52,6 +102,8 @@ struct Without<'a> {
     why: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<&'a str>,
+    #[serde(flatten)]
+    repeats: Option<Times>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +127,9 @@ struct Counts<'a> {
     skipped: usize,
     unwritten: usize,
     differences: usize,
+    times: u32,
+    done: u64,
+    as_said: u64,
     is_cut_short: bool,
     evidence_sha256: &'a str,
     exit_code: u8,
@@ -88,10 +143,12 @@ pub(crate) fn document(suite: &Suite, results: &Results, summary: &Summary) -> S
         engines: suite.engines.iter().map(|kind| kind.name()).collect(),
         profiles: suite.profiles.iter().map(|profile| profile.name()).collect(),
         seed: suite.seed,
+        times: suite.times,
         runs: results.entries.iter().filter_map(run).collect(),
         skipped: results.entries.iter().filter_map(skipped).collect(),
         failed: results.entries.iter().filter_map(failed).collect(),
         differences: results.differences.iter().map(parted).collect(),
+        natural: results.natural.iter().map(natural).collect(),
         summary: Counts {
             scenarios: summary.scenarios,
             runs: summary.ran,
@@ -102,6 +159,17 @@ pub(crate) fn document(suite: &Suite, results: &Results, summary: &Summary) -> S
             skipped: summary.skipped,
             unwritten: summary.unwritten,
             differences: summary.differences,
+            times: suite.times,
+            done: if suite.times == 1 {
+                summary.ran as u64
+            } else {
+                summary.done
+            },
+            as_said: if suite.times == 1 {
+                summary.as_claimed as u64
+            } else {
+                summary.as_said
+            },
             is_cut_short: summary.is_cut_short,
             evidence_sha256: &summary.evidence_sha256,
             exit_code: summary.exit.code(),
@@ -119,6 +187,7 @@ fn run(entry: &Entry) -> Option<Run> {
     Some(Run {
         line: serde_json::from_str(&json_run(&ran.postmortem)).unwrap_or_default(),
         stable_sha256: ran.sha256.clone(),
+        repeats: Times::of(entry),
         postmortem: ran.files.as_ref().map(|files| Paths {
             html: files.html.display().to_string(),
             markdown: files.markdown.display().to_string(),
@@ -135,6 +204,7 @@ fn without<'a>(entry: &'a Entry, why: &'a str, replay: Option<&'a str>) -> Witho
         profile: entry.profile.name(),
         why,
         replay,
+        repeats: entry.repeats.is_some().then(|| Times::of(entry)),
     }
 }
 
@@ -149,6 +219,21 @@ fn failed(entry: &Entry) -> Option<Without<'_>> {
     match &entry.outcome {
         Outcome::Failed { why, .. } => Some(without(entry, why, Some(&entry.replay))),
         _ => None,
+    }
+}
+
+fn natural(entry: &NaturalEntry) -> Natural<'_> {
+    let run = entry.outcome.as_ref().ok();
+    Natural {
+        id: entry.id,
+        engine: entry.engine.name(),
+        verdict: run.map(|run| run.verdict),
+        said: run.map(|run| run.said),
+        as_said: run.is_some_and(|run| run.is_as_said()),
+        deviations: run.map_or(&[], |run| &run.deviations),
+        markdown: entry.markdown.as_ref().map(|path| path.display().to_string()),
+        replay: entry.replay(),
+        error: entry.outcome.as_ref().err().map(|(why, _)| why.as_str()),
     }
 }
 

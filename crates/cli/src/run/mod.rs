@@ -6,8 +6,10 @@ mod entry;
 mod files;
 mod human;
 mod json;
+mod natural;
 mod one;
 mod record;
+mod repeat;
 mod summary;
 
 use crate::engines::{Availability, availability};
@@ -22,6 +24,7 @@ use clap::ValueEnum;
 use compare::Difference;
 use entry::{Entry, Outcome};
 use moonquake_faults::Profile;
+use moonquake_native::Natural;
 use moonquake_scenario::{EngineKind, Interrupt, RunOptions};
 pub(crate) use one::replay;
 use record::Keeper;
@@ -43,12 +46,16 @@ pub(crate) enum Format {
 pub(crate) struct Suite {
     /// The scenarios in order; each id once.
     pub(crate) selected: Vec<Selected>,
+    /// The natural forms to run afterwards.
+    pub(crate) natural: Vec<Natural>,
     /// The engines in order; the others are compared with the first.
     pub(crate) engines: Vec<EngineKind>,
     /// The profiles in order.
     pub(crate) profiles: Vec<Profile>,
     /// The seed of the order of deliveries.
     pub(crate) seed: Option<u64>,
+    /// How often each scenario runs on each engine.
+    pub(crate) times: u32,
     /// The folder for postmortems.
     pub(crate) report: PathBuf,
     /// For whom the output is.
@@ -69,6 +76,7 @@ impl Suite {
 struct Results {
     entries: Vec<Entry>,
     differences: Vec<Difference>,
+    natural: Vec<natural::NaturalEntry>,
     /// The run that was under way when somebody asked for the end.
     interrupted: Option<Entry>,
     /// The first postmortem that could not be written, and why.
@@ -89,7 +97,8 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
                         break 'all Some(exit);
                     }
                     human.doing(&selected.plan.id, *kind);
-                    let entry = run_one(suite, selected, *kind, *profile, (stop, &mut results.unwritten));
+                    let entry =
+                        repeat::run(suite, selected, (*kind, *profile), (stop, &mut results.unwritten));
                     if let (Outcome::Failed { .. }, Some(exit)) = (&entry.outcome, stop.asked()) {
                         results.interrupted = Some(entry);
                         break 'all Some(exit);
@@ -104,6 +113,7 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
                 results.differences.extend(differences);
             }
         }
+        natural::run_all(suite, (stop, &human), &mut results, out);
         stop.asked()
     };
     let index = write_index(suite, &mut results);
@@ -116,7 +126,7 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
     if let Some(error) = &results.unwritten {
         error.show();
     }
-    let nothing_known = summary.ran == 0 && can_run(suite);
+    let nothing_known = summary.ran == 0 && results.natural.is_empty() && can_run(suite);
     // What asked for runs and got none is not as the files say: a filter, a flag or a step is wrong.
     if nothing_known {
         summary.exit.worst(Exit::Usage)
@@ -160,12 +170,11 @@ fn can_run(suite: &Suite) -> bool {
     suite.engines.iter().any(here)
 }
 
-/// One run with its postmortem, or why there is none.
+/// One run with its postmortem, or why there is none. The first has the number 1.
 fn run_one(
     suite: &Suite,
     selected: &Selected,
-    kind: EngineKind,
-    profile: Profile,
+    (kind, profile, number): (EngineKind, Profile, u32),
     (stop, unwritten): (&Stop, &mut Option<CliError>),
 ) -> Entry {
     let mut entry = Entry {
@@ -176,6 +185,7 @@ fn run_one(
         profile,
         replay: one::replay(&selected.name, kind, profile, suite.seed),
         record: None,
+        repeats: None,
         outcome: Outcome::Skipped("this version of Moonquake does not have the engine".to_owned()),
         took: Duration::ZERO,
     };
@@ -190,7 +200,7 @@ fn run_one(
         entry.outcome = Outcome::Skipped(why);
         return entry;
     }
-    let stem = files::stem(&entry.id, kind, profile, suite.seed);
+    let stem = repeat::stem(files::stem(&entry.id, kind, profile, suite.seed), number);
     let how = (kind, profile, suite.seed);
     let keeper = Keeper::begin(&suite.report, &stem, &selected.plan, how, &entry.replay);
     let begin = now();

@@ -30,6 +30,10 @@ pub(crate) struct Summary {
     pub(crate) unwritten: usize,
     /// Scenarios whose engines part where the file does not say so.
     pub(crate) differences: usize,
+    /// Runs that took place, all of each scenario counted, where several were asked for.
+    pub(crate) done: u64,
+    /// Of those, runs that came out as their file says and with the events of the first.
+    pub(crate) as_said: u64,
     /// SHA-256 over every run that has a verdict, with its evidence (model) or projection (real processes).
     pub(crate) evidence_sha256: String,
     /// Whether somebody asked to end before everything was run.
@@ -52,6 +56,8 @@ impl Summary {
             failed: 0,
             unwritten: 0,
             differences: 0,
+            done: 0,
+            as_said: 0,
             evidence_sha256: String::new(),
             is_cut_short: asked.is_some(),
             exit: asked.unwrap_or(Exit::Ok),
@@ -59,6 +65,10 @@ impl Summary {
         let mut hashed = String::new();
         for entry in &results.entries {
             summary.exit = summary.exit.worst(entry.exit());
+            if let Some(repeats) = &entry.repeats {
+                summary.done += u64::from(repeats.done);
+                summary.as_said += u64::from(repeats.as_said);
+            }
             match &entry.outcome {
                 Outcome::Skipped(_) => summary.skipped += 1,
                 Outcome::Failed { .. } => summary.failed += 1,
@@ -74,6 +84,9 @@ impl Summary {
                     let _infallible = writeln!(hashed, "{id} {engine} {profile} {}", ran.sha256);
                 }
             }
+        }
+        for natural in &results.natural {
+            summary.exit = summary.exit.worst(natural.exit());
         }
         summary.differences = results
             .differences
@@ -105,6 +118,8 @@ mod tests {
     fn suite() -> Suite {
         Suite {
             selected: Vec::new(),
+            natural: Vec::new(),
+            times: 1,
             engines: vec![EngineKind::Model, EngineKind::Master],
             profiles: vec![Profile::Upstream],
             seed: None,
@@ -134,6 +149,7 @@ mod tests {
             profile: Profile::Upstream,
             replay: String::new(),
             record: None,
+            repeats: None,
             outcome: Outcome::Failed {
                 why: String::new(),
                 exit,

@@ -11,4 +11,5 @@ mod real;
 mod runs;
 mod serving;
 mod support;
+mod times;
 mod wrong;

@@ -8,6 +8,7 @@
 pub mod agent;
 mod clients;
 mod engine;
+mod natural;
 pub mod process;
 pub mod selftest;
 
@@ -15,3 +16,4 @@ pub use engine::{
     HostedEngine, MasterEngine, NativeEngine, OPT_OUT, Plant, PlantedBy, clients_installed, installed,
     opted_out, run_planted, unavailable,
 };
+pub use natural::{Natural, NaturalError};

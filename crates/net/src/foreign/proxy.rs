@@ -12,7 +12,7 @@ use crate::runtime::{Net, NetError};
 use crate::stream::{FrameStream, StreamEnd};
 use moonquake_protocol::Rpc;
 use moonquake_protocol::frame::{Frame, ResponseHeader};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,7 +59,17 @@ struct Waiting {
 struct Moving {
     relay: usize,
     transfer: RelayTransfer,
-    wait: Option<Until>,
+}
+
+/// What became of a turn of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nothing has come that could move.
+    Idle,
+    /// It goes on later.
+    Done,
+    /// It is over.
+    Over,
 }
 
 /// A proxy between one foreign client on one side and its master and the owners of memory on the other.
@@ -78,7 +88,11 @@ pub struct Proxy {
     /// Requests that were taken: connection, method, its how-manieth, bytes.
     taken: BTreeMap<ForeignMessage, (u64, Rpc, u64, Vec<u8>)>,
     waiting: Vec<Waiting>,
-    moving: Option<Moving>,
+    /// One transfer, or all of them once payload is limited: then they share the rate in turns, as the streams of a slow
+    /// network do, so that none stands still.
+    moving: VecDeque<Moving>,
+    /// Until when no payload moves.
+    payload_waits: Option<Until>,
     moved: u64,
     rate: Option<u64>,
 }
@@ -117,7 +131,8 @@ impl Proxy {
             counts: BTreeMap::new(),
             taken: BTreeMap::new(),
             waiting: Vec::new(),
-            moving: None,
+            moving: VecDeque::new(),
+            payload_waits: None,
             moved: 0,
             rate: None,
         })
@@ -323,67 +338,58 @@ impl Proxy {
             .map(drop)
     }
 
-    /// Moves what can be moved of the transfers, one after the other in the order in which they came.
+    /// Moves what can be moved of the transfers: one after the other in the order in which they came, or in turns once
+    /// payload is limited.
     fn move_payload(&mut self, released: bool) -> Result<bool, NetError> {
-        let Some(moving) = self.moving.take() else {
-            let mut relays = self.relays.iter_mut().enumerate();
-            let found = relays.find_map(|(relay, at)| Some((relay, at.try_take()?)));
-            let Some((relay, transfer)) = found else {
-                return Ok(false);
-            };
-            if self.relays[relay].open(transfer)? {
-                let wait = None;
-                self.moving = Some(Moving {
-                    relay,
-                    transfer,
-                    wait,
-                });
-            } else {
-                self.relays[relay].close(transfer, Side::Both)?;
-            }
-            return Ok(true);
-        };
-        let is_over = match moving.wait {
+        let is_over = match self.payload_waits {
             None => true,
             Some(Until::Released) => released,
             Some(Until::Time(until)) => until <= Instant::now(),
             Some(Until::Next | Until::Never) => false,
         };
         if !is_over {
-            self.moving = Some(moving);
             return Ok(false);
         }
-        self.move_some(moving)
+        self.payload_waits = None;
+        if (self.moving.is_empty() || self.rate.is_some()) && self.begin_transfer()? {
+            return Ok(true);
+        }
+        for _ in 0..self.moving.len() {
+            let Some(moving) = self.moving.pop_front() else {
+                break;
+            };
+            let turn = self.move_some(&moving)?;
+            if turn != Turn::Over {
+                self.moving.push_back(moving);
+            }
+            if turn != Turn::Idle {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    fn move_some(&mut self, mut moving: Moving) -> Result<bool, NetError> {
+    /// Opens the next transfer to its owner; `false` if there is none.
+    fn begin_transfer(&mut self) -> Result<bool, NetError> {
+        let mut relays = self.relays.iter_mut().enumerate();
+        let found = relays.find_map(|(relay, at)| Some((relay, at.try_take()?)));
+        let Some((relay, transfer)) = found else {
+            return Ok(false);
+        };
+        if self.relays[relay].open(transfer)? {
+            self.moving.push_back(Moving { relay, transfer });
+        } else {
+            self.relays[relay].close(transfer, Side::Both)?;
+        }
+        Ok(true)
+    }
+
+    fn move_some(&mut self, moving: &Moving) -> Result<Turn, NetError> {
         let transfer = moving.transfer;
         let byte = self.moved;
         let act = self.rules.strike(At::Payload { byte }, None, Some(transfer));
-        if act.is_some() {
-            // The receiver has what has moved, not only its kernel.
-            self.relays[moving.relay].settled(transfer)?;
-        }
-        moving.wait = match act {
-            None => None,
-            Some(Act::Hold) => Some(Until::Released),
-            Some(Act::Delay(length)) => Some(Until::Time(Instant::now() + length)),
-            Some(Act::Rate(rate)) => {
-                self.rate = Some(rate);
-                None
-            }
-            Some(act @ (Act::Cut | Act::Kill)) => {
-                if act == Act::Kill {
-                    self.kill();
-                }
-                self.relays[moving.relay].close(transfer, Side::Both)?;
-                return Ok(true);
-            }
-            Some(_) => Some(Until::Never),
-        };
-        if moving.wait.is_some() {
-            self.moving = Some(moving);
-            return Ok(true);
+        if let Some(act) = act {
+            return self.strike_payload(moving, act);
         }
         let relay = &mut self.relays[moving.relay];
         let left = relay.missing(transfer);
@@ -391,29 +397,49 @@ impl Proxy {
             if !relay.finish(transfer)? {
                 relay.close(transfer, Side::Both)?;
             }
-            return Ok(true);
+            return Ok(Turn::Over);
         }
         let most = self
             .rate
             .map_or(CHUNK_BYTES, |rate| (rate / MOVES_PER_SECOND).max(1));
         let room = self.rules.room(byte).min(left).min(most);
         let Some(ready) = relay.ready(transfer) else {
-            self.moving = Some(moving);
-            return Ok(false);
+            return Ok(Turn::Idle);
         };
         let now = room.min(ready);
-        let carried = relay.carry(transfer, now)?;
-        if carried.is_none() {
+        if relay.carry(transfer, now)?.is_none() {
             relay.close(transfer, Side::Both)?;
-            return Ok(true);
+            return Ok(Turn::Over);
         }
         self.moved += now;
         if let Some(rate) = self.rate {
             let pause = std::time::Duration::from_nanos(now.saturating_mul(1_000_000_000) / rate);
-            moving.wait = Some(Until::Time(Instant::now() + pause));
+            self.payload_waits = Some(Until::Time(Instant::now() + pause));
         }
-        self.moving = Some(moving);
-        Ok(true)
+        Ok(Turn::Done)
+    }
+
+    fn strike_payload(&mut self, moving: &Moving, act: Act) -> Result<Turn, NetError> {
+        // The receiver has what has moved, not only its kernel.
+        self.relays[moving.relay].settled(moving.transfer)?;
+        self.payload_waits = match act {
+            Act::Hold => Some(Until::Released),
+            Act::Delay(length) => Some(Until::Time(Instant::now() + length)),
+            Act::Rate(rate) => {
+                self.rate = Some(rate);
+                None
+            }
+            Act::Cut | Act::Kill => {
+                if act == Act::Kill {
+                    self.kill();
+                }
+                self.relays[moving.relay].close(moving.transfer, Side::Both)?;
+                return Ok(Turn::Over);
+            }
+            // A drop; the others cannot be here.
+            _ => Some(Until::Never),
+        };
+        Ok(Turn::Done)
     }
 }
 

@@ -48,7 +48,7 @@ pub enum Act {
     Cut,
     /// The client gets this answer; a request does not reach the master.
     Error(ErrorCode),
-    /// From here on payload moves with that many bytes a second.
+    /// From here on payload moves with that many bytes a second in all; transfers beside each other share them in turns.
     Rate(u64),
 }
 

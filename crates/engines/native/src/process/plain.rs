@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -129,6 +129,16 @@ impl PlainProcess {
             Ok(kib << 10)
         });
         read.map_err(ProcessError::io("read a server's memory"))
+    }
+
+    /// Ends it at once; nothing in it is cleaned up. Returns how it ended, when it has.
+    ///
+    /// # Errors
+    /// [`ProcessError::Io`] when the system does not let us.
+    pub fn kill(mut self) -> Result<ExitStatus, ProcessError> {
+        let killing = || ProcessError::io("kill a server");
+        self.child.kill().map_err(killing())?;
+        self.child.wait().map_err(killing())
     }
 
     /// Asks it to end, and insists after two seconds.
