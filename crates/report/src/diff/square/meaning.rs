@@ -101,10 +101,18 @@ pub(super) fn of(base: Option<usize>, compared: &[Option<Comparison>; 4]) -> Str
             )
         }
     };
-    match among_themselves(compared) {
-        Some(words) => format!("{said} {words}"),
-        None => said,
-    }
+    let parts = std::iter::once(said)
+        .chain(among_themselves(compared).map(str::to_owned))
+        .chain(only_judged(compared).map(str::to_owned));
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+/// What is to add where the judge alone tells them apart.
+fn only_judged(compared: &[Option<Comparison>; 4]) -> Option<&'static str> {
+    compared.iter().flatten().all(|pair| pair.same).then_some(
+        "Every line is the same and only the judgement differs, as where a witness cannot see what another sees: the \
+         postmortems say.",
+    )
 }
 
 /// Whether those that differ from the model differ from each other as well.
