@@ -30,6 +30,7 @@ pub fn measured_markdown(run: &MeasuredRun) -> String {
     for buffer in &run.buffers {
         let answer = match &buffer.answer {
             MeasuredAnswer::No => "**no**".to_owned(),
+            MeasuredAnswer::CouldNotSee => "**could not see**".to_owned(),
             MeasuredAnswer::Yes(words) => format!("**yes**: {}", sentence(words)),
         };
         let ids = ids(run, &buffer.rests_on);

@@ -52,6 +52,8 @@ pub enum MeasuredAnswer {
     No,
     /// Who, when and which bytes, in words.
     Yes(String),
+    /// Whoever watched is blind to it.
+    CouldNotSee,
 }
 
 /// The answer for one buffer.

@@ -4,7 +4,7 @@ use super::Natural;
 use super::error::NaturalError;
 use super::late_read::{LIMIT, RATE, TRANSFER_FAIL};
 use super::look::Whose;
-use super::rig::{MIB, OBJECT, Rig, get_into, put_from, setup};
+use super::rig::{Actor, MIB, OBJECT, Rig, get_into, put_from, setup};
 use super::told::{Prose, SIGHT, Told, claim, seconds};
 use crate::agent::{Command, Range};
 use moonquake_net::foreign::{Act, At, Rule};
@@ -101,6 +101,23 @@ fn case(form: Natural) -> Case {
     }
 }
 
+/// What came of one.
+struct Came {
+    word: &'static str,
+    code: i64,
+    begun: Duration,
+    returned: Duration,
+    is_struck: bool,
+    touched: u64,
+    places: String,
+    /// What shows the injection; the first is the call.
+    proof: Vec<SeenId>,
+    failed: SeenId,
+    filled: SeenId,
+    ended: SeenId,
+    counted: SeenId,
+}
+
 /// Runs one.
 pub(super) fn run(
     form: Natural,
@@ -122,6 +139,17 @@ pub(super) fn run(
     let rule = rule.map_err(|why| setup("the rule of the proxy", &why.to_string()))?;
     let caller = rig.actor("c1", 0, Some((rule, endpoint)))?;
     caller.register(buffer)?;
+    let came = go(&mut rig, (form, &case), (&owner, &caller), buffer)?;
+    let told = tell(form, &case, &came);
+    Ok(told.finish(form, rig, &case.prose, Verdict::Holds))
+}
+
+fn go(
+    rig: &mut Rig,
+    (form, case): (Natural, &Case),
+    (owner, caller): (&Actor, &Actor),
+    buffer: Range,
+) -> Result<Came, NaturalError> {
     let wire = caller.wire()?;
     let (word, command) = if case.is_write {
         caller.fill(buffer, Whose::Failed)?;
@@ -131,15 +159,11 @@ pub(super) fn run(
     };
     let begun = rig.now();
     let ticket = caller.agent.submit(&command)?;
-    let mut proof: Vec<SeenId> = vec![rig.note_at(
-        begun,
-        "agent c1",
-        format!("{word} of {} bytes is called", case.size),
-    )];
+    let called = format!("{word} of {} bytes is called", case.size);
+    let mut proof = vec![rig.note_at(begun, "agent c1", called)];
     if matches!(form, Natural::OwnerKilled | Natural::MasterKilled) {
-        rig.until("4 MiB of payload", LIMIT, || {
-            wire.passed_after(None).bytes >= 4 * MIB
-        })?;
+        let has_moved = || wire.passed_after(None).bytes >= 4 * MIB;
+        rig.until("4 MiB of payload", LIMIT, has_moved)?;
         proof.push(if form == Natural::OwnerKilled {
             let status = owner.agent.kill()?;
             rig.note("process of n1", format!("it is gone: {status}"))
@@ -147,16 +171,10 @@ pub(super) fn run(
             rig.kill_master()?
         });
     }
-    let (code, returned) = rig.answer(&caller, &ticket, LIMIT)?;
-    let moving = wire.open_transfers();
-    let failed = rig.note_at(
-        returned,
-        "agent c1",
-        format!(
-            "{word} returns {code}; {} transfers are open at the proxy",
-            moving
-        ),
-    );
+    let (code, returned) = rig.answer(caller, &ticket, LIMIT)?;
+    let open = wire.open_transfers();
+    let words = format!("{word} returns {code}; {open} transfers are open at the proxy");
+    let failed = rig.note_at(returned, "agent c1", words);
     proof.push(failed);
     if form == Natural::ClosedReader {
         let closed = caller.number(&Command::Close)?;
@@ -171,51 +189,61 @@ pub(super) fn run(
     );
     wire.release();
     rig.until("the end of the transfers", LIMIT, || wire.open_transfers() == 0)?;
-    let ended = rig.note("proxy of c1", "no transfer is open");
-    let census = rig.census(&caller, buffer, Whose::Caller)?;
     let late = wire.passed_after(Some(filled_at));
-    let counted = rig.note(
-        "memory of c1",
-        format!(
-            "{} of {} bytes of the buffer are not the caller's",
-            census.wrong_bytes(),
-            case.size
-        ),
-    );
-    let struck = wire.struck_at();
-    proof.push(rig.note_at(
-        struck.unwrap_or_default(),
-        "proxy of c1",
-        format!("{:?} strikes at byte {} of the payload", case.act, case.at),
-    ));
-
-    // A source that is read shows in what passes; a buffer that is written, in its bytes.
-    let touched = if case.is_write {
+    let words = format!(
+        "no transfer is open; {} bytes have passed since the fill",
         late.bytes
-    } else {
-        census.wrong_bytes()
-    };
+    );
+    let ended = rig.note("proxy of c1", words);
+    let census = rig.census(caller, buffer, Whose::Caller)?;
+    let wrong = census.wrong_bytes();
+    let words = format!(
+        "{wrong} of {} bytes of the buffer are not the caller's",
+        case.size
+    );
+    let counted = rig.note("memory of c1", words);
+    let struck = wire.struck_at();
+    if let Some(at) = struck {
+        let words = format!("{:?} strikes at byte {} of the payload", case.act, case.at);
+        proof.push(rig.note_at(at, "proxy of c1", words));
+    }
+    Ok(Came {
+        word,
+        code,
+        begun,
+        returned,
+        is_struck: struck.is_some(),
+        // A source that is read shows in what passes; a buffer that is written, in its bytes.
+        touched: if case.is_write { late.bytes } else { wrong },
+        places: census.places(),
+        proof,
+        failed,
+        filled,
+        ended,
+        counted,
+    })
+}
+
+fn tell(form: Natural, case: &Case, came: &Came) -> Told {
+    let (word, code, touched) = (came.word, came.code, came.touched);
+    let took = came.returned.saturating_sub(came.begun);
     let mut told = Told {
-        is_proven: struck.is_some() && code < 0,
+        is_proven: came.is_struck && code < 0,
         is_broken: touched > 0,
-        injected: vec![claim(format!("{}.", case.what), &proof)],
+        injected: vec![claim(format!("{}.", case.what), &came.proof)],
         ..Told::default()
     };
     told.set(
         "Object",
         format!("k, {} MiB, in one segment of n1", case.size / MIB),
     );
+    let returned = format!("{word} returned {code} after {}.", seconds(took));
+    let words = format!(
+        "{touched} bytes of the buffer were touched after the caller had taken it back and filled it."
+    );
     told.found = vec![
-        claim(
-            format!("{word} returned {code} after {}.", seconds(returned - begun)),
-            &[proof[0], failed],
-        ),
-        claim(
-            format!(
-                "{touched} bytes of the buffer were touched after the caller had taken it back and filled it."
-            ),
-            &[filled, ended, counted],
-        ),
+        claim(returned, &[came.proof[0], came.failed]),
+        claim(words, &[came.filled, came.ended, came.counted]),
     ];
     told.buffers = vec![MeasuredBuffer {
         name: "buffer of c1".to_owned(),
@@ -224,25 +252,24 @@ pub(super) fn run(
         } else {
             MeasuredAnswer::Yes(format!(
                 "the transport of c1 moves {touched} bytes: {}",
-                census.places()
+                came.places
             ))
         },
-        rests_on: vec![failed, filled, ended, counted],
+        rests_on: vec![came.failed, came.filled, came.ended, came.counted],
         sight: SIGHT.to_owned(),
     }];
-    told.time("until the operation returned", returned - begun);
+    told.time("until the operation returned", took);
     told.bytes("touched after that", touched);
     told.demand(code < 0, || {
         format!("{word} returned {code}, and a failure is known")
     });
-    told.demand(case.known.is_empty() || case.known.contains(&code), || {
+    let is_known = case.known.is_empty() || case.known.contains(&code);
+    told.demand(is_known, || {
         format!("{word} returned {code}, and {:?} is known", case.known)
     });
-    if form == Natural::FullStall {
-        let took = returned - begun;
-        told.demand(took < Duration::from_secs(50), || {
-            format!("it took {}, and about 30 s are known", seconds(took))
-        });
-    }
-    Ok(told.finish(form, rig, &case.prose, Verdict::Holds))
+    let is_in_time = form != Natural::FullStall || took < Duration::from_secs(50);
+    told.demand(is_in_time, || {
+        format!("it took {}, and about 30 s are known", seconds(took))
+    });
+    told
 }

@@ -2,12 +2,15 @@
 
 use super::Natural;
 use super::error::NaturalError;
-use super::look::Whose;
-use super::rig::{MIB, OBJECT, Rig, get_into};
+use super::look::{Census, Whose};
+use super::rig::{MIB, OBJECT, Rig, get_into, setup};
 use super::told::{Prose, SIGHT, Told, claim, seconds};
+use super::wire::Passed;
 use crate::agent::Command;
 use moonquake_net::foreign::{Act, At, Rule};
-use moonquake_scenario::{EngineKind, Interrupt, MeasuredAnswer, MeasuredBuffer, MeasuredRun, Verdict};
+use moonquake_scenario::{
+    EngineKind, Interrupt, MeasuredAnswer, MeasuredBuffer, MeasuredRun, SeenId, Verdict,
+};
 use std::time::Duration;
 
 /// Slow, and fast enough that the transport always sees progress.
@@ -26,159 +29,180 @@ const PROSE: Prose = Prose {
         must not use a buffer again after -800 until its client is closed.",
 };
 
+/// What came.
+struct Came {
+    code: i64,
+    unregistered: i64,
+    begun: Duration,
+    returned: Duration,
+    filled_at: Duration,
+    is_struck: bool,
+    all: Passed,
+    late: Passed,
+    census: Census,
+    ids: Ids,
+}
+
+/// What was seen, by number.
+struct Ids {
+    put: SeenId,
+    call: SeenId,
+    limited: SeenId,
+    failed: SeenId,
+    freed: SeenId,
+    filled: SeenId,
+    passed: SeenId,
+    counted: SeenId,
+}
+
 /// Runs it.
 pub(super) fn run(engine: EngineKind, interrupt: &Interrupt) -> Result<MeasuredRun, NaturalError> {
     let mut rig = Rig::start(engine, interrupt, false)?;
-    let mut told = Told::default();
+    let came = go(&mut rig)?;
+    Ok(tell(&came).finish(Natural::ReadAfterFailure, rig, &PROSE, Verdict::Violated))
+}
+
+fn go(rig: &mut Rig) -> Result<Came, NaturalError> {
     let (_owner, endpoint) = rig.owner(128 * MIB)?;
     let writer = rig.actor("w1", 0, None)?;
     writer.put_all("k", OBJECT, Whose::Failed)?;
     let put = rig.note("agent w1", "put_from of 64 MiB under k has returned 0");
-    let slow = Rule::new(At::Payload { byte: 0 }, Act::Rate(RATE))
-        .map_err(|why| super::rig::setup("the rule of the proxy", &why.to_string()))?;
+    let slow = Rule::new(At::Payload { byte: 0 }, Act::Rate(RATE));
+    let slow = slow.map_err(|why| setup("the rule of the proxy", &why.to_string()))?;
     let reader = rig.actor("r1", 0, Some((slow, endpoint)))?;
     reader.register(OBJECT)?;
     let wire = reader.wire()?;
 
     let begun = rig.now();
     let ticket = reader.agent.submit(&get_into("k", OBJECT))?;
-    let call = rig.note_at(
-        begun,
-        "agent r1",
-        "get_into of k into its buffer of 64 MiB is called",
-    );
+    let words = "get_into of k into its buffer of 64 MiB is called";
+    let call = rig.note_at(begun, "agent r1", words);
     let (code, returned) = rig.answer(&reader, &ticket, LIMIT)?;
     let unregistered = reader.number(&Command::UnregisterBuffer {
         offset: OBJECT.offset,
     })?;
-    let freed_at = rig.now();
+    let freed = rig.note("agent r1", format!("unregister_buffer returns {unregistered}"));
     reader.fill(OBJECT, Whose::Caller)?;
     let filled_at = rig.now();
+    let words = "it has filled its buffer with other bytes";
+    let filled = rig.note_at(filled_at, "caller r1", words);
     rig.until("the end of the transfers", LIMIT, || wire.open_transfers() == 0)?;
     let census = rig.census(&reader, OBJECT, Whose::Caller)?;
-    let looked_at = rig.now();
+    let counted = rig.note("memory of r1", in_words(&census));
 
     let struck = wire.struck_at();
-    let all = wire.passed_after(None);
-    let late = wire.passed_after(Some(returned));
-    let after_fill = wire.passed_after(Some(filled_at));
-    let limited = rig.note_at(
-        struck.unwrap_or_default(),
-        "proxy of r1",
-        format!("payload is limited to {RATE} bytes/s in all"),
+    let (all, late) = (wire.passed_after(None), wire.passed_after(Some(returned)));
+    let after_fill = wire.passed_after(Some(filled_at)).bytes;
+    let before = all.bytes - late.bytes;
+    let words = match struck {
+        Some(_) => format!("payload is limited to {RATE} bytes/s in all"),
+        None => "no payload has come".to_owned(),
+    };
+    let limited = rig.note_at(struck.unwrap_or(begun), "proxy of r1", words);
+    let words = format!("get_into returns {code}; {before} bytes have passed by then");
+    let failed = rig.note_at(returned, "agent r1", words);
+    let words = format!(
+        "the last payload passes: {} bytes since get_into returned, {after_fill} since the buffer was filled",
+        late.bytes
     );
-    let failed = rig.note_at(
+    let passed = rig.note_at(late.last.max(returned), "proxy of r1", words);
+    Ok(Came {
+        code,
+        unregistered,
+        begun,
         returned,
-        "agent r1",
-        format!(
-            "get_into returns {code}; {} bytes have passed by then",
-            all.bytes - late.bytes
-        ),
-    );
-    let freed = rig.note_at(
-        freed_at,
-        "agent r1",
-        format!("unregister_buffer returns {unregistered}"),
-    );
-    let filled = rig.note_at(
         filled_at,
-        "caller r1",
-        "it has filled its buffer with other bytes",
-    );
-    let passed = rig.note_at(
-        late.last,
-        "proxy of r1",
-        format!(
-            "the last payload passes: {} bytes since get_into returned, {} since the buffer was filled",
-            late.bytes, after_fill.bytes
-        ),
-    );
-    let counted = rig.note_at(
-        looked_at,
-        "memory of r1",
-        format!(
-            "{} bytes of the buffer are the caller's, {} are of k, {} of nobody; not the caller's: {}",
-            census.caller,
-            census.failed,
-            census.unknown,
-            census.places()
-        ),
-    );
+        is_struck: struck.is_some(),
+        all,
+        late,
+        census,
+        ids: Ids {
+            put,
+            call,
+            limited,
+            failed,
+            freed,
+            filled,
+            passed,
+            counted,
+        },
+    })
+}
 
+fn in_words(census: &Census) -> String {
+    let (caller, failed, unknown) = (census.caller, census.failed, census.unknown);
+    let places = census.places();
+    format!(
+        "{caller} bytes of the buffer are the caller's, {failed} are of k, {unknown} of nobody; not the caller's: {places}"
+    )
+}
+
+fn tell(came: &Came) -> Told {
+    let mut told = Told::default();
+    let (ids, code, late) = (&came.ids, came.code, came.late.bytes);
+    let wrong = came.census.wrong_bytes();
+    let took = came.returned.saturating_sub(came.begun);
+    let last = came.late.last.saturating_sub(came.returned);
     told.set("Object", "k, 64 MiB, in one segment of n1");
     told.set(
         "Flags of the store",
         "none; its limit of a transfer is fixed at 60 s",
     );
-    told.is_proven = struck.is_some() && code == TRANSFER_FAIL && late.bytes > 0;
-    told.is_broken = census.wrong_bytes() > 0;
-    told.injected = vec![claim(
-        format!("The payload of r1's read moves with {RATE} bytes/s: slow, and never still."),
-        &[limited, call],
-    )];
+    told.is_proven = came.is_struck && code == TRANSFER_FAIL && late > 0;
+    told.is_broken = wrong > 0;
+    let slow = format!("The payload of r1's read moves with {RATE} bytes/s: slow, and never still.");
+    told.injected = vec![claim(slow, &[ids.limited, ids.call])];
+    let returned = format!("get_into returned {code} after {}.", seconds(took));
+    let freed = format!(
+        "unregister_buffer returned {}, and the caller filled the buffer with other bytes.",
+        came.unregistered
+    );
+    let passed = format!(
+        "{late} bytes passed to r1 after the return, the last {} later.",
+        seconds(last)
+    );
+    let written = format!("{wrong} bytes of k lie in the buffer that the caller has taken back and filled.");
     told.found = vec![
-        claim(
-            format!("get_into returned {code} after {}.", seconds(returned - begun)),
-            &[call, failed],
-        ),
-        claim(
-            format!(
-                "unregister_buffer returned {unregistered}, and the caller filled the buffer with other bytes."
-            ),
-            &[freed, filled],
-        ),
-        claim(
-            format!(
-                "{} bytes passed to r1 after the return, the last {} later.",
-                late.bytes,
-                seconds(late.last.saturating_sub(returned))
-            ),
-            &[failed, passed],
-        ),
-        claim(
-            format!(
-                "{} bytes of k lie in the buffer that the caller has taken back and filled.",
-                census.wrong_bytes()
-            ),
-            &[put, filled, counted],
-        ),
+        claim(returned, &[ids.call, ids.failed]),
+        claim(freed, &[ids.freed, ids.filled]),
+        claim(passed, &[ids.failed, ids.passed]),
+        claim(written, &[ids.put, ids.filled, ids.counted]),
     ];
-    told.buffers = vec![MeasuredBuffer {
-        name: "buffer of r1".to_owned(),
-        answer: if census.wrong_bytes() == 0 {
-            MeasuredAnswer::No
-        } else {
-            MeasuredAnswer::Yes(format!(
-                "the transport of r1 writes {} bytes of k between {} and {} after the failure was reported: {}",
-                census.wrong_bytes(),
-                seconds(filled_at - returned),
-                seconds(late.last.saturating_sub(returned)),
-                census.places(),
-            ))
-        },
-        rests_on: vec![failed, filled, passed, counted],
-        sight: SIGHT.to_owned(),
-    }];
+    told.buffers = vec![answer(came, wrong, last)];
     told.bytes(
         "written into the buffer after it was unregistered and filled",
-        census.wrong_bytes(),
+        wrong,
     );
-    told.bytes("passed to r1 after get_into returned", late.bytes);
-    told.bytes("passed before", all.bytes - late.bytes);
-    told.time("until get_into returned", returned - begun);
-    told.time(
-        "from the return to the last payload",
-        late.last.saturating_sub(returned),
-    );
+    told.bytes("passed to r1 after get_into returned", late);
+    told.bytes("passed before", came.all.bytes - late);
+    told.time("until get_into returned", took);
+    told.time("from the return to the last payload", last);
     told.demand(code == TRANSFER_FAIL, || {
         format!("get_into returned {code}, and -800 is known")
     });
+    let unregistered = came.unregistered;
     told.demand(unregistered == 0, || {
         format!("unregister_buffer returned {unregistered}, and 0 is known")
     });
-    told.demand(census.unknown + census.other == 0, || {
-        format!("{} bytes are of nobody", census.unknown)
-    });
-    drop(reader);
-    Ok(told.finish(Natural::ReadAfterFailure, rig, &PROSE, Verdict::Violated))
+    let nobodys = came.census.unknown + came.census.other;
+    told.demand(nobodys == 0, || format!("{nobodys} bytes are of nobody"));
+    told
+}
+
+fn answer(came: &Came, wrong: u64, last: Duration) -> MeasuredBuffer {
+    let ids = &came.ids;
+    let since = seconds(came.filled_at.saturating_sub(came.returned));
+    let (until, places) = (seconds(last), came.census.places());
+    MeasuredBuffer {
+        name: "buffer of r1".to_owned(),
+        answer: if wrong == 0 {
+            MeasuredAnswer::No
+        } else {
+            MeasuredAnswer::Yes(format!(
+                "the transport of r1 writes {wrong} bytes of k between {since} and {until} after the failure was reported: {places}"
+            ))
+        },
+        rests_on: vec![ids.failed, ids.filled, ids.passed, ids.counted],
+        sight: SIGHT.to_owned(),
+    }
 }

@@ -6,13 +6,13 @@ use super::late_read::{LIMIT, TRANSFER_FAIL};
 use super::look::{Census, Whose};
 use super::rig::{MIB, OBJECT, Rig, get_into, put_from, setup};
 use super::told::{Prose, SIGHT, Told, claim, seconds};
-use super::wire::Passed;
+use super::wire::{Passed, Wire};
 use crate::agent::Command;
 use moonquake_net::foreign::{Act, At, Rule};
 use moonquake_net::link::Leg;
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{
-    EngineKind, Interrupt, MeasuredAnswer, MeasuredBuffer, MeasuredRun, SeenId, Verdict,
+    EngineKind, Interrupt, MeasuredAnswer, MeasuredBuffer, MeasuredClaim, MeasuredRun, SeenId, Verdict,
 };
 use std::time::Duration;
 
@@ -43,22 +43,29 @@ const CHECKED: Prose = Prose {
 struct Seen {
     code: i64,
     put: SeenId,
-    failed: SeenId,
-    revoked: SeenId,
     refilled: SeenId,
     other_put: SeenId,
-    passed: SeenId,
     read: SeenId,
     counted: SeenId,
-    limited: SeenId,
     begun: Duration,
     returned: Duration,
-    late: Passed,
-    over_other: u64,
     result: i64,
     census: Census,
     is_same_place: bool,
-    has_struck: bool,
+    stream: Stream,
+}
+
+/// What the proxy of the writer saw.
+struct Stream {
+    is_limited: bool,
+    /// After the failure.
+    late: Passed,
+    /// Bytes after the other object was put.
+    over_other: u64,
+    limited: SeenId,
+    revoked: SeenId,
+    failed: SeenId,
+    passed: SeenId,
 }
 
 /// Runs it.
@@ -107,79 +114,89 @@ fn go(rig: &mut Rig) -> Result<Seen, NaturalError> {
         offset: OBJECT.offset,
     })?;
     writer.fill(OBJECT, Whose::Caller)?;
-    let refilled_at = rig.now();
-    let place = wire.places();
+    let words = format!(
+        "unregister_buffer returns {unregistered}; the caller has filled its source with other bytes"
+    );
+    let refilled = rig.note("caller w1", words);
+    let place = wire.places().iter().map(|(address, _)| *address).min();
     other.put_all("other", OBJECT, Whose::Other)?;
     let put_at = rig.now();
-    let same_place = replica_place(&other)? == place.iter().map(|(address, _)| *address).min();
+    let is_same_place = replica_place(&other)? == place;
+    let begins = if is_same_place { "where" } else { "elsewhere than" };
+    let words = format!("put_from of 64 MiB under other has returned 0; its replica begins {begins} k began");
+    let other_put = rig.note_at(put_at, "agent w2", words);
     rig.until("the end of the transfers", LIMIT, || wire.open_transfers() == 0)?;
-    let (result, read_at) = {
-        let ticket = reader.agent.submit(&get_into("other", OBJECT))?;
-        rig.answer(&reader, &ticket, LIMIT)?
-    };
+    let ticket = reader.agent.submit(&get_into("other", OBJECT))?;
+    let (result, read_at) = rig.answer(&reader, &ticket, LIMIT)?;
+    let read = rig.note_at(read_at, "agent r1", format!("get_into of other returns {result}"));
     let census = rig.census(&reader, OBJECT, Whose::Other)?;
-
-    let (all, late) = (wire.passed_after(None), wire.passed_after(Some(returned)));
-    let over_other = wire.passed_after(Some(put_at)).bytes;
-    let struck = wire.struck_at();
-    let revoked_at = wire.frame_at(Rpc::PutRevoke, Leg::RequestArrived);
+    let counted = rig.note("memory of r1", in_words(&census));
+    let stream = Stream::note(rig, wire, (begun, returned, put_at), code);
     Ok(Seen {
         code,
         put,
-        limited: rig.note_at(
-            struck.unwrap_or_default(),
-            "proxy of w1",
-            format!("payload is limited to {RATE} bytes/s in all"),
-        ),
-        revoked: rig.note_at(
-            revoked_at.unwrap_or(returned),
-            "proxy of w1",
-            match revoked_at {
-                Some(_) => "PutRevoke of k passes to the master",
-                None => "no PutRevoke has come",
-            },
-        ),
-        failed: rig.note_at(
-            returned,
-            "agent w1",
-            format!("put_from returns {code}; {} bytes have passed by then", all.bytes - late.bytes),
-        ),
-        refilled: rig.note_at(
-            refilled_at,
-            "caller w1",
-            format!("unregister_buffer returns {unregistered}; the caller has filled its source with other bytes"),
-        ),
-        other_put: rig.note_at(
-            put_at,
-            "agent w2",
-            format!(
-                "put_from of 64 MiB under other has returned 0; its replica begins {} k began",
-                if same_place { "where" } else { "elsewhere than" }
-            ),
-        ),
-        passed: rig.note_at(
-            late.last,
-            "proxy of w1",
-            format!("the last payload of k passes to n1: {} bytes since put_from returned, {over_other} since other was put", late.bytes),
-        ),
-        read: rig.note_at(read_at, "agent r1", format!("get_into of other returns {result}")),
-        counted: rig.note(
-            "memory of r1",
-            format!(
-                "of the bytes read, {} are of other, {} are of k, {} are those that w1's caller wrote after its failure, {} are of \
-                 nobody; not of other: {}",
-                census.other, census.failed, census.caller, census.unknown, census.places()
-            ),
-        ),
+        refilled,
+        other_put,
+        read,
+        counted,
         begun,
         returned,
-        late,
-        over_other,
         result,
         census,
-        is_same_place: same_place,
-        has_struck: struck.is_some(),
+        is_same_place,
+        stream,
     })
+}
+
+fn in_words(census: &Census) -> String {
+    let (other, failed, caller, unknown) = (census.other, census.failed, census.caller, census.unknown);
+    let places = census.places();
+    format!(
+        "of the bytes read, {other} are of other, {failed} are of k, {caller} are those that w1's caller wrote after its failure, \
+         {unknown} are of nobody; not of other: {places}"
+    )
+}
+
+impl Stream {
+    /// Notes what the proxy of the writer saw.
+    fn note(
+        rig: &mut Rig,
+        wire: &Wire,
+        (begun, returned, put_at): (Duration, Duration, Duration),
+        code: i64,
+    ) -> Stream {
+        let (all, late) = (wire.passed_after(None), wire.passed_after(Some(returned)));
+        let over_other = wire.passed_after(Some(put_at)).bytes;
+        let before = all.bytes - late.bytes;
+        let struck = wire.struck_at();
+        let words = match struck {
+            Some(_) => format!("payload is limited to {RATE} bytes/s in all"),
+            None => "no payload has come".to_owned(),
+        };
+        let limited = rig.note_at(struck.unwrap_or(begun), "proxy of w1", words);
+        let revoked_at = wire.frame_at(Rpc::PutRevoke, Leg::RequestArrived);
+        let words = match revoked_at {
+            Some(_) => "PutRevoke of k passes to the master",
+            None => "no PutRevoke has come",
+        };
+        let revoked = rig.note_at(revoked_at.unwrap_or(returned), "proxy of w1", words);
+        let words = format!("put_from returns {code}; {before} bytes have passed by then");
+        let failed = rig.note_at(returned, "agent w1", words);
+        let words = format!(
+            "the last payload of k passes to n1: {} bytes since put_from returned, {over_other} since other was put",
+            late.bytes
+        );
+        let passed = rig.note_at(late.last.max(returned), "proxy of w1", words);
+        Stream {
+            is_limited: struck.is_some(),
+            late,
+            over_other,
+            limited,
+            revoked,
+            failed,
+            passed,
+        }
+    }
 }
 
 /// Where the object that was put lies.
@@ -194,80 +211,27 @@ fn replica_place(actor: &super::rig::Actor) -> Result<Option<u64>, NaturalError>
 }
 
 fn tell(told: &mut Told, seen: &Seen, with_checksums: bool) {
-    let object = OBJECT.size;
-    let success = i64::try_from(object).unwrap_or(i64::MAX);
-    let wrong = seen.census.wrong_bytes();
+    let success = i64::try_from(OBJECT.size).unwrap_or(i64::MAX);
+    let (stream, wrong, code) = (&seen.stream, seen.census.wrong_bytes(), seen.code);
     let delivered = seen.result == success;
-    told.is_proven = seen.has_struck && seen.code == TRANSFER_FAIL && seen.over_other > 0;
-    told.is_broken = seen.is_same_place && seen.over_other > 0 && (wrong > 0 || !delivered);
-    told.injected = vec![claim(
-        format!("The payload of w1's write moves with {RATE} bytes/s: slow, and never still."),
-        &[seen.limited, seen.put],
-    )];
-    told.found = vec![
-        claim(
-            format!(
-                "put_from returned {} after {}, and the put was revoked.",
-                seen.code,
-                seconds(seen.returned - seen.begun)
-            ),
-            &[seen.put, seen.revoked, seen.failed],
-        ),
-        claim(
-            "Another client's object was put, in the same bytes of n1.",
-            &[seen.other_put],
-        ),
-        claim(
-            format!(
-                "{} bytes of k's stream passed to n1 after that, the last {} after the failure.",
-                seen.over_other,
-                seconds(seen.late.last.saturating_sub(seen.returned))
-            ),
-            &[seen.other_put, seen.passed],
-        ),
-    ];
-    told.found.push(if delivered {
-        claim(
-            format!(
-                "A reader got other with success, and {wrong} of its {object} bytes are not what was put."
-            ),
-            &[seen.read, seen.counted],
-        )
-    } else {
-        claim(format!("A reader of other got {}.", seen.result), &[seen.read])
-    });
-    told.buffers = vec![
-        MeasuredBuffer {
-            name: "range of n1 that k had".to_owned(),
-            answer: if seen.over_other == 0 {
-                MeasuredAnswer::No
-            } else {
-                MeasuredAnswer::Yes(format!(
-                    "the transport of w1 writes {} bytes into other, up to {} after its failure was reported{}",
-                    seen.over_other,
-                    seconds(seen.late.last.saturating_sub(seen.returned)),
-                    if wrong > 0 {
-                        format!(": {}", seen.census.places())
-                    } else {
-                        String::new()
-                    },
-                ))
-            },
-            rests_on: vec![seen.failed, seen.other_put, seen.passed, seen.counted],
-            sight: SIGHT.to_owned(),
-        },
-        source(seen, delivered),
-    ];
+    let over_other = stream.over_other;
+    told.is_proven = stream.is_limited && code == TRANSFER_FAIL && over_other > 0;
+    told.is_broken = seen.is_same_place && over_other > 0 && (wrong > 0 || !delivered);
+    let slow = format!("The payload of w1's write moves with {RATE} bytes/s: slow, and never still.");
+    told.injected = vec![claim(slow, &[stream.limited, seen.put])];
+    told.found = found(seen, delivered);
+    // Also what a read refuses to call a success has come to the reader's buffer.
+    told.buffers = vec![overwritten(seen), source(seen, seen.census.unknown == 0)];
     told.bytes(
         "of k's stream that passed to n1 after put_from returned",
-        seen.late.bytes,
+        stream.late.bytes,
     );
-    told.bytes("of that, after the other object was put", seen.over_other);
-    told.time("until put_from returned", seen.returned - seen.begun);
+    told.bytes("of that, after the other object was put", over_other);
     told.time(
-        "from the return to the last payload",
-        seen.late.last.saturating_sub(seen.returned),
+        "until put_from returned",
+        seen.returned.saturating_sub(seen.begun),
     );
+    told.time("from the return to the last payload", seen.last());
     if delivered {
         told.bytes("wrong bytes that a reader got with success", wrong);
         told.bytes(
@@ -275,45 +239,106 @@ fn tell(told: &mut Told, seen: &Seen, with_checksums: bool) {
             seen.census.caller,
         );
     }
-    let known = if with_checksums {
-        CHECKSUM_MISMATCH
+    let (known, got) = if with_checksums {
+        (CHECKSUM_MISMATCH, seen.result)
     } else {
-        success
+        (success, seen.result)
     };
-    told.demand(seen.code == TRANSFER_FAIL, || {
-        format!("put_from returned {}, and -800 is known", seen.code)
+    let nobodys = seen.census.unknown;
+    told.demand(code == TRANSFER_FAIL, || {
+        format!("put_from returned {code}, and -800 is known")
     });
     told.demand(seen.is_same_place, || {
         "the other object lies elsewhere".to_owned()
     });
-    told.demand(seen.result == known, || {
-        format!("the reader got {}, and {known} is known", seen.result)
+    told.demand(got == known, || {
+        format!("the reader got {got}, and {known} is known")
     });
-    told.demand(seen.census.unknown == 0 || !delivered, || {
-        format!("{} bytes are of nobody", seen.census.unknown)
+    told.demand(nobodys == 0 || !delivered, || {
+        format!("{nobodys} bytes are of nobody")
     });
 }
 
+impl Seen {
+    /// Time from the failure to the last payload.
+    fn last(&self) -> Duration {
+        self.stream.late.last.saturating_sub(self.returned)
+    }
+}
+
+fn found(seen: &Seen, delivered: bool) -> Vec<MeasuredClaim> {
+    let (stream, wrong, object) = (&seen.stream, seen.census.wrong_bytes(), OBJECT.size);
+    let took = seconds(seen.returned.saturating_sub(seen.begun));
+    let revoked = format!(
+        "put_from returned {} after {took}, and the put was revoked.",
+        seen.code
+    );
+    let over = format!(
+        "{} bytes of k's stream passed to n1 after that, the last {} after the failure.",
+        stream.over_other,
+        seconds(seen.last())
+    );
+    vec![
+        claim(revoked, &[seen.put, stream.revoked, stream.failed]),
+        claim(
+            "Another client's object was put, in the same bytes of n1.",
+            &[seen.other_put],
+        ),
+        claim(over, &[seen.other_put, stream.passed]),
+        if delivered {
+            let words = format!(
+                "A reader got other with success, and {wrong} of its {object} bytes are not what was put."
+            );
+            claim(words, &[seen.read, seen.counted])
+        } else {
+            claim(format!("A reader of other got {}.", seen.result), &[seen.read])
+        },
+    ]
+}
+
+/// The answer for the bytes that the object had.
+fn overwritten(seen: &Seen) -> MeasuredBuffer {
+    let stream = &seen.stream;
+    let places = match seen.census.wrong_bytes() {
+        0 => String::new(),
+        _ => format!(": {}", seen.census.places()),
+    };
+    MeasuredBuffer {
+        name: "range of n1 that k had".to_owned(),
+        answer: if stream.over_other == 0 {
+            MeasuredAnswer::No
+        } else {
+            MeasuredAnswer::Yes(format!(
+                "the transport of w1 writes {} bytes into other, up to {} after its failure was reported{places}",
+                stream.over_other,
+                seconds(seen.last()),
+            ))
+        },
+        rests_on: vec![stream.failed, seen.other_put, stream.passed, seen.counted],
+        sight: SIGHT.to_owned(),
+    }
+}
+
 /// The answer for the buffer from which was written.
-fn source(seen: &Seen, delivered: bool) -> MeasuredBuffer {
+fn source(seen: &Seen, has_come: bool) -> MeasuredBuffer {
     let late = seen.census.caller;
-    let answer = if delivered && late > 0 {
-        MeasuredAnswer::Yes(format!(
+    let answer = match (has_come, late) {
+        (false, _) => MeasuredAnswer::CouldNotSee,
+        (true, 0) => MeasuredAnswer::No,
+        (true, _) => MeasuredAnswer::Yes(format!(
             "the transport of w1 reads {late} bytes that its caller wrote there after the failure, and sends them to n1: what was \
              read before they were written, or sent ahead, is not among them"
-        ))
-    } else {
-        MeasuredAnswer::No
+        )),
     };
     MeasuredBuffer {
         name: "source buffer of w1".to_owned(),
         answer,
-        rests_on: vec![seen.failed, seen.refilled, seen.counted],
-        sight: if delivered {
+        rests_on: vec![seen.stream.failed, seen.refilled, seen.counted],
+        sight: if has_come {
             "The bytes that came to n1 tell when they were read. Blind: what was read and not sent."
                 .to_owned()
         } else {
-            "None here: what came to n1 was given to nobody, so nobody could look at it.".to_owned()
+            "What came to n1 was given to nobody, so nobody could look at it.".to_owned()
         },
     }
 }

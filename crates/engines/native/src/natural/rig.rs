@@ -142,11 +142,29 @@ impl Rig {
     /// A client that owns a segment, and where its handshakes are taken.
     pub(super) fn owner(&mut self, segment: u64) -> Result<(Actor, SocketAddr), NaturalError> {
         let owner = self.actor("n1", segment, None)?;
-        let told = owner.agent.call(&Command::GetHostname)?.outcome;
-        let Outcome::Text(name) = &told else {
-            return Err(setup("the name of n1", &format!("{told:?}")));
+        // Its name is not where its handshakes are taken; what the master tells of an object of its own is.
+        let probe = "where".to_owned();
+        owner.must(&Command::Put {
+            key: probe.clone(),
+            value: Range {
+                offset: 0,
+                size: 1_024,
+            },
+            config: Replication::default(),
+        })?;
+        let told = owner
+            .agent
+            .call(&Command::GetReplicaDesc { key: probe.clone() })?;
+        let place = match &told.outcome {
+            Outcome::Replicas(replicas) => replicas.first().map(|replica| replica.place.clone()),
+            _ => None,
         };
-        let address = name.parse().map_err(|_| setup("the name of n1", name))?;
+        let place = place.ok_or_else(|| setup("the place of n1", &format!("{:?}", told.outcome)))?;
+        let address = place.parse().map_err(|_| setup("the place of n1", &place))?;
+        owner.must(&Command::Remove {
+            key: probe,
+            force: true,
+        })?;
         Ok((owner, address))
     }
 

@@ -155,10 +155,10 @@ impl Wire {
                 }) => {
                     open.insert(transfer, (connection, header.size_bytes));
                 }
-                Event::Transfer(RelayEvent::Moved { transfer, to, .. }) => {
-                    if open.get(&transfer).is_some_and(|(_, size)| *size == to) {
-                        open.remove(&transfer);
-                    }
+                Event::Transfer(RelayEvent::Moved { transfer, to, .. })
+                    if open.get(&transfer).is_some_and(|(_, size)| *size == to) =>
+                {
+                    open.remove(&transfer);
                 }
                 Event::Transfer(RelayEvent::Closed { connection, .. }) => {
                     open.retain(|_, (its, _)| *its != connection);
