@@ -26,21 +26,21 @@ const PLANTED: &[Planted] = &[
         file: "buffer/late-bytes-after-a-failed-get",
         place: "b1",
         verb: "writes bytes [2097152, 3145728)",
-        owner: "b1[2097152, 3145728) belongs to r1 since 60s + 1ns",
+        owner: "b1[2097152, 3145728) belongs to r1 since 60001ms",
     },
     Planted {
         kind: "late_read_of_a_puts_source",
         file: "buffer/source-read-after-a-failed-put",
         place: "src",
         verb: "reads bytes [3145728, 4194304)",
-        owner: "src[3145728, 4194304) belongs to w1 since 60s + 1ns",
+        owner: "src[3145728, 4194304) belongs to w1 since 60001ms",
     },
     Planted {
         kind: "late_write_into_an_owners_range",
         file: "buffer/late-write-into-a-revoked-range",
         place: "a1",
         verb: "writes bytes [5242880, 6291456)",
-        owner: "n1[5242880, 6291456) belongs to v by w2 (p2) since 60s + 1ns",
+        owner: "n1[5242880, 6291456) belongs to v by w2 (p2) since 60001ms",
     },
     Planted {
         kind: "late_read_of_an_owners_range",
@@ -54,14 +54,14 @@ const PLANTED: &[Planted] = &[
         file: "buffer/staging-reused-by-the-next-put",
         place: "r1 staging",
         verb: "writes bytes [1048576, 2097152)",
-        owner: "r1 staging[1048576, 2097152) belongs to p2 since 60s + 1ns",
+        owner: "r1 staging[1048576, 2097152) belongs to p2 since 60001ms",
     },
     Planted {
         kind: "late_read_of_staging_memory",
         file: "buffer/staged-put-sends-the-next-value",
         place: "w1 staging",
         verb: "reads bytes [2097152, 3145728)",
-        owner: "w1 staging[2097152, 3145728) belongs to nobody since 60s + 1ns",
+        owner: "w1 staging[2097152, 3145728) belongs to nobody since 60001ms",
     },
 ];
 

@@ -189,10 +189,10 @@ mod tests {
     use super::*;
     use crate::{MonotonicNs, RealtimeNs};
 
-    fn at(ns: u64) -> Clocks {
+    fn at(ms: u64) -> Clocks {
         Clocks {
-            realtime: RealtimeNs(ns),
-            monotonic: MonotonicNs(ns),
+            realtime: RealtimeNs(ms * 1_000_000),
+            monotonic: MonotonicNs(ms * 1_000_000),
         }
     }
 
@@ -200,16 +200,16 @@ mod tests {
     fn until_is_the_first_nanosecond_at_which_a_deadline_is_reached() {
         let rules = Rules::default();
         for row in DEADLINES {
-            let wait = rules.until(row.id, at(100), Span::from_ns(30), at(105));
+            let wait = rules.until(row.id, at(100), Span::from_ms(30), at(105));
             let first = at(105) + wait;
             assert!(
-                rules.reached(row.id, at(100), Span::from_ns(30), first),
+                rules.reached(row.id, at(100), Span::from_ms(30), first),
                 "{}",
                 row.name
             );
             let before = first.back(Span::from_ns(1));
             assert!(
-                !rules.reached(row.id, at(100), Span::from_ns(30), before),
+                !rules.reached(row.id, at(100), Span::from_ms(30), before),
                 "{}",
                 row.name
             );
@@ -222,22 +222,22 @@ mod tests {
             let mut rules = Rules::default();
             let now = match row.domain {
                 Domain::Realtime => Clocks {
-                    realtime: RealtimeNs(500),
+                    realtime: RealtimeNs(500_000_000),
                     monotonic: MonotonicNs(0),
                 },
                 Domain::Monotonic => Clocks {
                     realtime: RealtimeNs(0),
-                    monotonic: MonotonicNs(500),
+                    monotonic: MonotonicNs(500_000_000),
                 },
             };
-            assert!(rules.reached(row.id, at(100), Span::from_ns(30), now));
+            assert!(rules.reached(row.id, at(100), Span::from_ms(30), now));
             rules.flip_domain(row.id);
-            assert!(!rules.reached(row.id, at(100), Span::from_ns(30), now));
+            assert!(!rules.reached(row.id, at(100), Span::from_ms(30), now));
             let mut rules = Rules::default();
             let edge = at(130);
-            let before = rules.reached(row.id, at(100), Span::from_ns(30), edge);
+            let before = rules.reached(row.id, at(100), Span::from_ms(30), edge);
             rules.flip_compare(row.id);
-            assert_ne!(rules.reached(row.id, at(100), Span::from_ns(30), edge), before);
+            assert_ne!(rules.reached(row.id, at(100), Span::from_ms(30), edge), before);
             assert_eq!(rules.base(row.id, 1, 2), 1);
             rules.flip(row.id, Flip::Base);
             assert_eq!(rules.base(row.id, 1, 2), 1 + i32::from(row.mistaken.is_some()));
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_flip_matters_only_where_it_changes_an_answer() {
         let rules = Rules::default();
-        let (id, length) = (DeadlineId::Lease, Span::from_ns(30));
+        let (id, length) = (DeadlineId::Lease, Span::from_ms(30));
         let mattered =
             |rules: &Rules| [Flip::Compare, Flip::Clock, Flip::Base].map(|flip| rules.mattered(id, flip));
         rules.reached(id, at(100), length, at(129));
@@ -256,7 +256,7 @@ mod tests {
         rules.clone().reached(id, at(100), length, at(130));
         assert_eq!(mattered(&rules), [true, false, false]);
         let ahead = Clocks {
-            realtime: RealtimeNs(500),
+            realtime: RealtimeNs(500_000_000),
             ..at(100)
         };
         rules.reached(id, at(100), length, ahead);

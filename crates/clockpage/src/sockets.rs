@@ -145,7 +145,7 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
 
 /// Bytes of a client's TCP socket that the kernel takes to be sent; it reckons with twice as many. By itself it would take megabytes, as
 /// the size of the machine has it, and a transport would have read all of a payload before a byte of it has moved on.
-const SEND_BYTES: c_int = 4 << 10;
+const SEND_BYTES: c_int = 32 << 10;
 
 /// Bytes of a segment, as on Ethernet. Those of loopback are as large as the room, and a sender that waits for a whole one is let go on by
 /// timers of the kernel, at any time.

@@ -36,7 +36,7 @@ fn a_page_that_does_not_fit_is_refused() {
     let mut refusals = BTreeSet::new();
     for (name, bytes) in [
         ("short", vec![0; 100]),
-        ("foreign", vec![7; 1 << 16]),
+        ("foreign", vec![7; LONG]),
         ("old", old_page()),
     ] {
         let path = folder.join(name);
@@ -53,9 +53,12 @@ fn a_page_that_does_not_fit_is_refused() {
     assert_eq!(refusals.len(), 3, "each has its own reason: {refusals:?}");
 }
 
+/// More bytes than a page has.
+const LONG: usize = 4 << 20;
+
 /// The right magic and no version.
 fn old_page() -> Vec<u8> {
-    let mut page = vec![0; 1 << 16];
+    let mut page = vec![0; LONG];
     page[..8].copy_from_slice(b"MQCLOCKP");
     page
 }

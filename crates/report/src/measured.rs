@@ -208,7 +208,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("**Not reproduced**, where **violated** is known: get\\_into returned 0"),
+            text.contains("**Not reproduced**, where **violated** is known: get_into returned 0"),
             "{text}"
         );
     }

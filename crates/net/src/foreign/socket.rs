@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// The receive buffer of each data connection of the relay; the kernel takes twice as much. What a sender can send ahead
 /// of what is carried is this and its own send buffer.
-pub(super) const RECEIVE_BYTES: u32 = 4 << 10;
+pub(super) const RECEIVE_BYTES: u32 = 64 << 10;
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1_024;
 

@@ -65,12 +65,15 @@ impl<M: MasterSide> RealClients<M> {
                 let (base, arena) = (client.agent.hello().arena_base, client.agent.arena().clone());
                 Place::Address(base + self.buffers.named(&spec.actor, &arena, name)?.offset + at)
             }
-            // The real client's read of a session has no staged form; it is given a place of the arena.
-            Near::Staging { operation, at, .. } if self.is_session_read(*operation) => {
+            // The real client's read or write of a session has no staged form; it is given a place of the arena.
+            Near::Staging { operation, at, .. } if self.is_session_part(*operation) => {
                 let base = self.client(&spec.actor)?.agent.hello().arena_base;
-                let values = self.operations.get(operation).map(|operation| &operation.values);
-                let first = values.and_then(|values| values.first());
-                first.map_or(Place::Unknown, |first| Place::Address(base + first.offset + at))
+                let values = self
+                    .operations
+                    .get(operation)
+                    .map(|operation| &operation.values[..]);
+                let offset = values.and_then(|values| offset_in(values, *at));
+                offset.map_or(Place::Unknown, |offset| Place::Address(base + offset))
             }
             Near::Staging {
                 block: Some(block), ..
@@ -84,9 +87,9 @@ impl<M: MasterSide> RealClients<M> {
         self.opens(spec, id, End::Far, Place::Address(spec.address))
     }
 
-    fn is_session_read(&self, operation: u64) -> bool {
+    fn is_session_part(&self, operation: u64) -> bool {
         let operation = self.operations.get(&operation);
-        operation.is_some_and(|operation| operation.verb == Verb::GetRead)
+        operation.is_some_and(|operation| matches!(operation.verb, Verb::GetRead | Verb::PutWrite))
     }
 
     fn opens(&mut self, spec: &TransferSpec, id: RelayTransfer, end: End, place: Place) -> PortResult<()> {
@@ -186,4 +189,14 @@ impl<M: MasterSide> RealClients<M> {
         self.streams.close(transfer, well, ending != Ending::ClientGone);
         Ok(well)
     }
+}
+
+/// Where a byte of values lies that are counted one behind the other.
+fn offset_in(values: &[crate::agent::Range], at: u64) -> Option<u64> {
+    let mut before = 0;
+    values.iter().find_map(|value| {
+        let within = at.checked_sub(before)?;
+        before += value.size;
+        (within < value.size).then_some(value.offset + within)
+    })
 }

@@ -34,10 +34,11 @@ impl Names {
         self.mounted.iter().rev().find(|mounted| mounted.home == home)
     }
 
-    /// What the client calls the segment that has this name in evidence; any other name as it is.
-    pub(crate) fn real(&self, home: &str) -> String {
-        self.home(home)
-            .map_or_else(|| home.to_owned(), |mounted| mounted.segment.name.clone())
+    /// What a node calls its latest segment; any other name as it is.
+    pub(crate) fn real(&self, name: &str) -> String {
+        let mut latest = self.mounted.iter().rev();
+        let named = latest.find(|mounted| mounted.actor == name || mounted.home == name);
+        named.map_or_else(|| name.to_owned(), |mounted| mounted.segment.name.clone())
     }
 
     /// The range in the names of evidence. A master that knows of places tells a segment and an offset, one that does not an

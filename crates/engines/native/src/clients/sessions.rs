@@ -288,6 +288,7 @@ impl<M: MasterSide> RealClients<M> {
                 dst_offsets: vec![ranges.iter().map(|(from, _)| *from).collect()],
             },
             values,
+            parts: Vec::new(),
         })
     }
 
@@ -309,6 +310,7 @@ impl<M: MasterSide> RealClients<M> {
                 src_offsets: vec![ranges.iter().map(|(from, _)| *from).collect()],
             },
             values,
+            parts: Vec::new(),
         })
     }
 

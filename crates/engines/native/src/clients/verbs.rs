@@ -19,6 +19,8 @@ const NO_REASON: &str =
 pub(super) struct Call {
     pub(super) command: Command,
     pub(super) values: Vec<Range>,
+    /// Of a staged batch, the place of each object within the value.
+    pub(super) parts: Vec<Range>,
 }
 
 impl From<Command> for Call {
@@ -26,6 +28,7 @@ impl From<Command> for Call {
         Call {
             command,
             values: Vec::new(),
+            parts: Vec::new(),
         }
     }
 }
@@ -43,6 +46,7 @@ impl<M: MasterSide> RealClients<M> {
             pace: Pace::default(),
             buffer: None,
             values: Vec::new(),
+            parts: Vec::new(),
             over: false,
         };
         self.free_values(begun.actor)?;
@@ -54,6 +58,7 @@ impl<M: MasterSide> RealClients<M> {
             }
             let call = self.call(begun)?;
             operation.values = call.values;
+            operation.parts = call.parts;
             let client = self.client(begun.actor)?;
             if begun.action.verb == Verb::Close {
                 // It ends when its threads do, and they sleep.
@@ -210,7 +215,10 @@ impl<M: MasterSide> RealClients<M> {
                 config,
             },
         };
-        Ok(Call { command, values })
+        Ok(Call {
+            values,
+            ..Call::from(command)
+        })
     }
 
     /// The values of a staged write, each in a place of its own.
@@ -300,24 +308,49 @@ impl<M: MasterSide> RealClients<M> {
                     into,
                 },
                 values: vec![into],
+                parts: Vec::new(),
             });
         }
         // The stage looks for them one behind the other.
         let place = self.buffers.place(begun.actor, whole)?;
         let mut offset = place.offset;
-        let mut into = Vec::new();
+        let mut parts = Vec::new();
         for key in &begun.keys {
             let size = self.size_of(key, begun.step);
-            into.push(Range { offset, size });
+            parts.push(Range { offset, size });
             offset += size;
         }
         Ok(Call {
             command: Command::GetBatch {
                 keys: begun.keys.clone(),
-                into,
+                into: parts.clone(),
             },
             values: vec![place],
+            parts,
         })
+    }
+
+    /// What came of a staged batch, one object behind the other: where those that did not come were to go is left out.
+    fn pack(&self, id: u64, real: &agent::Outcome) -> PortResult<()> {
+        let Some(operation) = self.operations.get(&id) else {
+            return Ok(());
+        };
+        let (agent::Outcome::Lengths(lengths), Some(place)) = (real, operation.values.first()) else {
+            return Ok(());
+        };
+        let Some(client) = self.clients.get(&operation.actor) else {
+            return Ok(());
+        };
+        let arena = client.agent.arena();
+        let mut at = place.offset;
+        for (part, length) in operation.parts.iter().zip(lengths) {
+            if part.offset != at {
+                let bytes = super::buffers::read(arena, part.offset, *length)?;
+                arena.write(at, &bytes).map_err(PortError::new)?;
+            }
+            at += length;
+        }
+        Ok(())
     }
 
     /// The bytes of the object that the latest write before a step gave that key.
@@ -393,6 +426,7 @@ impl<M: MasterSide> RealClients<M> {
         let told = told(operation.verb, &reply.outcome, predicted)?;
         self.sessions
             .over(&operation.actor, &operation.key, operation.verb, &told.outcome);
+        self.pack(id, &reply.outcome)?;
         Ok(Some(told))
     }
 }
