@@ -1,16 +1,14 @@
 //! Frozen clocks, gated threads, and nothing besides.
 
-use super::rig::{LIMIT, Python};
+use super::rig::Python;
 use crate::Test;
 use crate::rig::{Rig, START};
-use moonquake_clock::Span;
-use moonquake_native::process::{Direction, SleepKind, Sleeper, SocketAccess};
+use moonquake_native::process::SleepKind;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub(crate) const TESTS: &[Test] = &[
     ("real_client_page_whole_life_under_frozen_clocks", life),
-    ("real_client_page_one_ping_for_each_grant", pings),
     ("real_client_page_closes_by_grants_alone", close_by_grants),
     ("real_client_page_frozen_client_uses_no_processor", idle),
     ("real_client_page_listens_on_loopback_only", listeners),
@@ -33,54 +31,6 @@ fn life() {
     assert_eq!(served.monotonic.last, START.monotonic);
     python.page.open_gates();
     assert_eq!(python.eval("s.close()"), "0");
-}
-
-/// Lengths of the requests that one thread has sent to the master.
-fn requests(accesses: &[SocketAccess], sleeper: &Sleeper, master_port: u16) -> Vec<u64> {
-    let ours = |access: &&SocketAccess| {
-        access.direction == Direction::Sent && access.peer_port == master_port && access.tid == sleeper.tid
-    };
-    accesses
-        .iter()
-        .filter(ours)
-        .map(|access| access.length_bytes)
-        .collect()
-}
-
-fn pings() {
-    let master = Rig::with_segments(0);
-    let port = master.master.rpc_addr().port();
-    let mut python = Python::set_up(&master.master.rpc_addr().to_string(), 16 << 20);
-    let gated = python.gated();
-    python.page.log_sockets(true);
-    // A step of the clocks alone lets nobody through, and neither does an operation. (If its first ping came before its segment, the
-    // client remounts in a thread of its own, which may be about now.)
-    python.at(Span::from_secs(5));
-    assert_eq!(python.eval("s.is_exist('k')"), "0");
-    let accesses = python.page.drain_sockets();
-    for sleeper in &gated {
-        assert_eq!(requests(&accesses, sleeper, port), Vec::<u64>::new());
-    }
-    assert_eq!(python.gated(), gated);
-    for sleeper in &gated {
-        let mut sent = Vec::new();
-        for round in 1..=3 {
-            assert!(python.page.grant(sleeper.slot));
-            let sleeps_again = |sleepers: &[Sleeper]| {
-                let same = |other: &&Sleeper| other.slot == sleeper.slot;
-                let found = sleepers.iter().find(same);
-                found.is_some_and(|other| other.sleeps == sleeper.sleeps + round)
-            };
-            python
-                .page
-                .await_sleepers(sleeps_again, LIMIT)
-                .unwrap_or_else(|error| panic!("{error}"));
-            sent.push(requests(&python.page.drain_sockets(), sleeper, port));
-        }
-        // The same request in each of its rounds, once.
-        assert_eq!(sent[0].len(), 1, "{sent:?}");
-        assert!(sent.iter().all(|round| *round == sent[0]), "{sent:?}");
-    }
 }
 
 fn close_by_grants() {
