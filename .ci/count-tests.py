@@ -1,6 +1,6 @@
 """States how many tests ran per engine, and fails if the real ones did not.
 
-Reads the JUnit file that nextest writes. A test belongs to the engine that its name begins with (`model::`, `master::`)
+Reads the JUnit file that nextest writes. A test belongs to the engine that its name begins with (`model::`, `native::`)
 or names (`real_` needs the real master); the rest belong to none.
 """
 
@@ -8,11 +8,13 @@ import os
 import sys
 import xml.etree.ElementTree as tree
 
+ENGINES = ("model", "master", "native", "hosted")
+
 
 def engine_of(name):
     # libtest-mimic puts a test's kind before its name: `[master] master::upstream::crash/put-end-sent`.
     name = name.split("] ", 1)[-1]
-    for engine in ("model", "master"):
+    for engine in ENGINES:
         if name.startswith((f"{engine}::", f"{engine}_")):
             return engine
     return "master" if "real_" in name else "no engine"
@@ -36,8 +38,9 @@ def main(path):
         return
     if not ran.get("master"):
         sys.exit("no test ran on the real master: run `python3 .config/fetch-release.py` and look at what it says")
-    if not ran.get("model"):
-        sys.exit("no test ran on the model")
+    for engine in ("model", "native", "hosted"):
+        if not ran.get(engine):
+            sys.exit(f"no test ran on the engine {engine}")
 
 
 main(sys.argv[1])
