@@ -1,5 +1,6 @@
 //! Scenario x engine x profile = one test. The file says what comes out; a run that says something else fails with its
-//! deviations. On both engines the postmortem is a snapshot that people review.
+//! deviations. On the model and on the real master the postmortem is a snapshot that people review; with real clients the projection is
+//! held to that of the model.
 
 mod readme;
 

@@ -74,9 +74,12 @@ impl Column {
     }
 }
 
-/// Scenarios that an engine has words for, and that say nothing about what comes out there.
+/// Scenarios that an engine has words for and that say nothing about what comes out there, and open ones that there are not.
 pub fn problems(plans: &BTreeMap<String, Plan>) -> Vec<String> {
-    let mut problems = Vec::new();
+    let gone = |name: &String| !plans.contains_key(name);
+    let stale = crate::parted::names().into_iter().filter(gone);
+    let stale = stale.map(|name| format!("fixtures/parted.toml: there is no scenario {name}"));
+    let mut problems: Vec<String> = stale.collect();
     for (name, plan) in plans {
         for column in &COLUMNS {
             if matches!(column.cell(name, plan), Cell::Nothing) {

@@ -49,6 +49,32 @@ fn is(rpc: Rpc) -> impl Fn(&Request) -> bool {
 }
 
 #[test]
+fn a_master_that_is_gone_refuses_and_is_found_again_at_the_same_place() {
+    let net = net();
+    let mut link = ForeignLink::listen(&net, "w1").unwrap();
+    let addr = link.addr();
+    let mut open = connect(addr);
+    link.set_reachable(false).unwrap();
+    let refused = TcpStream::connect(addr).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    say(&mut open, 1, &exist("on the open one"));
+    assert_eq!(
+        key_of(&link.take("ExistKey", is(Rpc::ExistKey)).unwrap()),
+        "on the open one"
+    );
+    assert_eq!(link.close_all().unwrap(), 1);
+    link.set_reachable(true).unwrap();
+    assert_eq!(link.addr(), addr);
+    let mut client = connect(addr);
+    say(&mut client, 2, &exist("found again"));
+    assert_eq!(
+        key_of(&link.take("ExistKey", is(Rpc::ExistKey)).unwrap()),
+        "found again"
+    );
+    assert!(link.problems().is_empty(), "{:?}", link.problems());
+}
+
+#[test]
 fn two_requests_of_one_connection_are_answered_in_reverse_order() {
     let net = net();
     let mut link = ForeignLink::listen(&net, "w1").unwrap();

@@ -1,5 +1,6 @@
 //! What has arrived from a foreign client, and the tasks that read it.
 
+use super::probes::Probes;
 use super::socket::{Wire, unread_bytes};
 use super::wait::{Changes, poll_until};
 use crate::freeze::{CONNECTIONS_MAX, Life};
@@ -9,7 +10,7 @@ use moonquake_protocol::frame::{
     Frame, FrameDecoder, RequestHeader, RpcError, decode_request, encode_error, encode_request,
 };
 use moonquake_protocol::{Literal, Request};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,8 +54,6 @@ pub(super) struct State {
     pub(super) problems: Vec<String>,
     /// Ends of the client's doing that nobody has asked for.
     pub(super) ends: usize,
-    /// Own ends of connections of ours that wait for their turn to be accepted.
-    probes: BTreeSet<SocketAddr>,
     last_connection: u64,
     last_message: u64,
     /// Whether connections are refused, as by a host on which nobody listens.
@@ -77,6 +76,7 @@ pub(super) struct Inbox {
     pub(super) life: Life,
     /// Whether it is to be reached.
     reachable: watch::Sender<bool>,
+    probes: Probes,
     state: Mutex<State>,
 }
 
@@ -95,6 +95,7 @@ impl Inbox {
             changes: Changes::new(),
             life: Life::default(),
             reachable: watch::Sender::new(true),
+            probes: Probes::default(),
             state: Mutex::default(),
         }
     }
@@ -172,10 +173,10 @@ impl Inbox {
     }
 
     fn seat(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr) {
-        let mut state = self.state();
-        if state.probes.remove(&peer) {
+        if self.probes.take(&peer) {
             return;
         }
+        let mut state = self.state();
         if state.open.len() >= CONNECTIONS_MAX {
             let problem = format!("{peer} turned away: {CONNECTIONS_MAX} connections are open");
             return state.problems.push(problem);
@@ -278,19 +279,7 @@ impl Inbox {
         if self.state().refuses {
             return Ok(());
         }
-        let failed = |error| NetError::io("connecting to a listener of our own", error);
-        let probe = TcpSocket::new_v4().map_err(failed)?;
-        probe
-            .bind(SocketAddr::new(self.address.ip(), 0))
-            .map_err(failed)?;
-        let own = probe.local_addr().map_err(failed)?;
-        self.state().probes.insert(own);
-        // Connections are accepted in the order in which they were made.
-        let probe = probe.connect(self.address).await.map_err(failed)?;
-        self.changes
-            .until(|| (!self.state().probes.contains(&own)).then_some(()))
-            .await;
-        drop(probe);
+        self.probes.queue(self.address, &self.changes).await?;
         poll_until(|| {
             let state = self.state();
             let mut open = state.open.iter();

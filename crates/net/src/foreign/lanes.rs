@@ -1,16 +1,17 @@
 //! The data connections of a foreign client, and the tasks that read the headers on them.
 
+use super::probes::Probes;
 use super::socket::{is_hung_up, unread_bytes};
 use super::wait::{Changes, poll_until};
 use crate::freeze::{CONNECTIONS_MAX, Life};
 use crate::runtime::NetError;
 use moonquake_protocol::datapath::{DATA_HEADER_BYTES, DataHeader};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 /// How long the listener rests after the system refused to accept.
@@ -48,8 +49,6 @@ pub(super) struct State {
     pub(super) data: Option<SocketAddr>,
     /// Ends of the client's doing that nobody has asked for.
     pub(super) ends: usize,
-    /// Own ends of connections of ours that wait for their turn to be accepted.
-    probes: BTreeSet<SocketAddr>,
     last_lane: u64,
     last_transfer: u64,
 }
@@ -70,6 +69,7 @@ pub(super) struct Lanes {
     data: SocketAddr,
     pub(super) changes: Changes,
     pub(super) life: Life,
+    probes: Probes,
     state: Mutex<State>,
 }
 
@@ -87,6 +87,7 @@ impl Lanes {
             data,
             changes: Changes::new(),
             life: Life::default(),
+            probes: Probes::default(),
             state: Mutex::default(),
         }
     }
@@ -132,10 +133,10 @@ impl Lanes {
     }
 
     fn seat(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr) {
-        let mut state = self.state();
-        if state.probes.remove(&peer) {
+        if self.probes.take(&peer) {
             return;
         }
+        let mut state = self.state();
         if state.lanes.len() >= CONNECTIONS_MAX {
             let problem = format!("{peer} turned away: {CONNECTIONS_MAX} connections are open");
             return state.problems.push(problem);
@@ -234,17 +235,7 @@ impl Lanes {
     /// Returns when every connection that was made before this call was accepted, and each header that had been sent by
     /// then was read.
     pub(super) async fn settle(&self) -> Result<(), NetError> {
-        let failed = |error| NetError::io("connecting to a listener of our own", error);
-        let probe = TcpSocket::new_v4().map_err(failed)?;
-        probe.bind(SocketAddr::new(self.data.ip(), 0)).map_err(failed)?;
-        let own = probe.local_addr().map_err(failed)?;
-        self.state().probes.insert(own);
-        // Connections are accepted in the order in which they were made.
-        let probe = probe.connect(self.data).await.map_err(failed)?;
-        self.changes
-            .until(|| (!self.state().probes.contains(&own)).then_some(()))
-            .await;
-        drop(probe);
+        self.probes.queue(self.data, &self.changes).await?;
         poll_until(|| {
             let state = self.state();
             let mut lanes = state.lanes.values();

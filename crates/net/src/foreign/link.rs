@@ -311,7 +311,12 @@ impl ForeignLink {
     /// When the port cannot be held meanwhile.
     pub fn set_reachable(&mut self, reachable: bool) -> Result<(), NetError> {
         let what = format!("making the master of {} reachable or not", self.actor());
-        self.net.step(&what, self.inbox.set_reachable(reachable))
+        self.net.step(&what, async {
+            // Whoever has connected by now is connected; closing the listener would reset those that were not accepted yet.
+            self.inbox.settle().await?;
+            self.inbox.set_reachable(reachable).await;
+            Ok(())
+        })?
     }
 
     /// Connections that are open now.

@@ -16,6 +16,7 @@ mod kernel;
 mod lanes;
 mod link;
 mod passage;
+mod probes;
 mod proxy;
 mod relay;
 mod relay_log;

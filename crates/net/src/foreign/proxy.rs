@@ -326,9 +326,19 @@ impl Proxy {
         };
         self.forward(message)?;
         let what = format!("asking the master at {} again", self.master);
-        // The second answer, or that there is none, is nobody's business.
-        let _ = self.net.step(&what, ask(None, self.master, &bytes))?;
-        Ok(())
+        let sent = async {
+            let mut up = FrameStream::<ResponseHeader>::connect(self.master).await?;
+            up.write(&bytes).await?;
+            Ok(up)
+        };
+        let sent: Result<_, StreamEnd> = self.net.step(&what, sent)?;
+        let mut up = sent.map_err(|end| NetError::Unreachable {
+            what: what.clone(),
+            why: end.to_string(),
+        })?;
+        // What is answered the second time, or that nothing is, is nobody's business; but it is waited for, so that what comes
+        // next finds both handled.
+        self.net.step(&what, up.next()).map(drop)
     }
 
     fn deliver(&mut self, message: ForeignMessage, answer: &Frame<ResponseHeader>) -> Result<(), NetError> {

@@ -1,7 +1,7 @@
 //! The requests of real clients: each must be the one that the machine predicts.
 
 use super::sessions::Sessions;
-use super::{LIMIT, MasterSide, RealClients};
+use super::{MasterSide, RealClients};
 use moonquake_client::RpcFailure;
 use moonquake_net::foreign::{Substitution, Taken};
 use moonquake_net::{Answer, NetError};
@@ -210,10 +210,5 @@ impl<M: MasterSide> RealClients<M> {
             client.link.set_reachable(false).map_err(PortError::new)?;
         }
         Ok(())
-    }
-
-    /// How long a real client may take.
-    pub(super) fn limit() -> std::time::Duration {
-        LIMIT
     }
 }

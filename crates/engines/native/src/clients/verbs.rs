@@ -3,7 +3,7 @@
 use super::buffers::Implied;
 use super::sessions::ranged;
 use super::standing::Pace;
-use super::{MasterSide, Operation, RealClients};
+use super::{LIMIT, MasterSide, Operation, RealClients};
 use crate::agent::{self, Command, Range, Replication, SoftPin, code_of};
 use moonquake_client::Outcome;
 use moonquake_protocol::ErrorCode;
@@ -415,7 +415,7 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(None);
         };
         let early = operation.reply.take().map(Ok);
-        let reply = early.unwrap_or_else(|| client.agent.wait(ticket, Self::limit()));
+        let reply = early.unwrap_or_else(|| client.agent.wait(ticket, LIMIT));
         let reply = reply.map_err(|error| {
             PortError(format!(
                 "the unmodified client {} parts from its model, for which {} is over now ({predicted}): {error}",

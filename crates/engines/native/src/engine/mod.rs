@@ -154,21 +154,32 @@ impl Engine for MasterEngine {
         if let Some(why) = self.unsupported(plan) {
             return Err(EngineError::Unsupported(why));
         }
-        if options.profile != Profile::Upstream {
-            let why = "a real master has one profile, upstream".to_owned();
-            return Err(EngineError::Unsupported(why));
-        }
-        let start = StartOptions {
-            flags: flags(plan).map_err(EngineError::Unsupported)?,
-            clocks: moonquake_stage::start_clocks(),
-            seed: 0,
-            ..StartOptions::default()
-        };
-        let process = MasterProcess::start(start)?;
+        only_upstream(options)?;
         let net = Net::stepped(Net::LIMIT).map_err(|error| EngineError::Harness(error.to_string()))?;
-        moonquake_net::fingerprint::check_at(&net, process.rpc_addr())
-            .map_err(|error| EngineError::Harness(error.to_string()))?;
-        let ports = RealPorts::new(process, net);
+        let ports = start_master(plan, net)?;
         moonquake_stage::run(EngineKind::Master.name(), plan, options, ports)
     }
+}
+
+/// Real processes are as they are.
+fn only_upstream(options: &RunOptions) -> Result<(), EngineError> {
+    if options.profile == Profile::Upstream {
+        return Ok(());
+    }
+    let why = "a real process has one profile, upstream".to_owned();
+    Err(EngineError::Unsupported(why))
+}
+
+/// An unmodified master for a plan, once it has shown that it is of the pinned release.
+fn start_master(plan: &Plan, net: Net) -> Result<RealPorts, EngineError> {
+    let start = StartOptions {
+        flags: flags(plan).map_err(EngineError::Unsupported)?,
+        clocks: moonquake_stage::start_clocks(),
+        seed: 0,
+        ..StartOptions::default()
+    };
+    let process = MasterProcess::start(start)?;
+    moonquake_net::fingerprint::check_at(&net, process.rpc_addr())
+        .map_err(|error| EngineError::Harness(error.to_string()))?;
+    Ok(RealPorts::new(process, net))
 }

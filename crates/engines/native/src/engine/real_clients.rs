@@ -1,11 +1,10 @@
 //! The engines `native` and `hosted`: unmodified C++ clients, before the unmodified master and before the Rust one.
 
-use super::{MasterEngine, RealPorts, flags, installed, unavailable};
+use super::{MasterEngine, installed, only_upstream, start_master, unavailable};
 use crate::clients::plant::Plant;
 use crate::clients::{MasterSide, RealClients};
-use crate::process::{Client, MasterProcess, Release, StartOptions};
+use crate::process::{Client, Release};
 use moonquake_evidence::Evidence;
-use moonquake_faults::Profile;
 use moonquake_model::{ModelEngine, ModelPorts, master_config};
 use moonquake_net::Net;
 use moonquake_scenario::{Engine, EngineError, EngineKind, Plan, RunOptions};
@@ -36,14 +35,6 @@ fn client() -> Result<Client, EngineError> {
     Release::locate()
         .and_then(|release| release.client())
         .map_err(EngineError::from)
-}
-
-fn only_upstream(options: &RunOptions) -> Result<(), EngineError> {
-    if options.profile == Profile::Upstream {
-        return Ok(());
-    }
-    let why = "a real client has one profile, upstream".to_owned();
-    Err(EngineError::Unsupported(why))
 }
 
 /// Plays a plan with real clients before a master.
@@ -94,17 +85,8 @@ impl Engine for NativeEngine {
         if let Some(why) = self.unsupported(plan) {
             return Err(EngineError::Unsupported(why));
         }
-        let start = StartOptions {
-            flags: flags(plan).map_err(EngineError::Unsupported)?,
-            clocks: moonquake_stage::start_clocks(),
-            seed: 0,
-            ..StartOptions::default()
-        };
         play(EngineKind::Native, plan, options, None, |net| {
-            let process = MasterProcess::start(start)?;
-            moonquake_net::fingerprint::check_at(net, process.rpc_addr())
-                .map_err(|error| EngineError::Harness(error.to_string()))?;
-            Ok(RealPorts::new(process, net.clone()))
+            start_master(plan, net.clone())
         })
     }
 }
