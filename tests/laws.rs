@@ -1,6 +1,6 @@
 //! The laws that make green mean something.
 //!
-//! 1. An injection that is claimed and not made is never taken for made (on the real master: see `scenarios.rs`).
+//! 1. An injection that is claimed and not made is never taken for made (on real processes: see `scenarios.rs`).
 //! 2. Every expectation that names a code, a payload, a count or a check can fail. `untouched` is shown by the quirks.
 //!
 //! The third, that everything that can break is noticed, stands in `tables.rs`.

@@ -23,13 +23,19 @@ pub(crate) enum Exit {
     Interrupted,
     /// Ended by a termination signal.
     Terminated,
+    /// Its terminal is gone.
+    HungUp,
+    /// Ended by Ctrl-\.
+    Quit,
 }
 
 impl Exit {
     /// From what says most about the whole to what says least. An interrupted program has not looked at everything; a
     /// fault of the harness leaves nothing to rely on; wrong results say more than missing ones; and two engines that
     /// part are interesting once each of them is as its file says.
-    const PRECEDENCE: [Exit; 9] = [
+    const PRECEDENCE: [Exit; 11] = [
+        Exit::Quit,
+        Exit::HungUp,
         Exit::Terminated,
         Exit::Interrupted,
         Exit::Harness,
@@ -53,6 +59,8 @@ impl Exit {
             Exit::Harness => 70,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
+            Exit::HungUp => 129,
+            Exit::Quit => 131,
         }
     }
 
@@ -77,7 +85,7 @@ mod tests {
     fn every_exit_has_a_place_and_a_code_of_its_own() {
         let mut codes: Vec<u8> = Exit::PRECEDENCE.map(Exit::code).to_vec();
         codes.sort_unstable();
-        assert_eq!(codes, [0, 1, 2, 3, 64, 69, 70, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 3, 64, 69, 70, 129, 130, 131, 143]);
     }
 
     #[test]

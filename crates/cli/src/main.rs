@@ -47,8 +47,8 @@ Examples:
   moonquake doctor                            which engines can be had here, and what to do about the others
 
 Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines disagree,
-64 wrong command line or file, 69 an engine is not installed, 70 a fault of the harness, 130 Ctrl-C,
-143 SIGTERM.";
+64 wrong command line or file, 69 an engine is not installed, 70 a fault of the harness, 129 SIGHUP,
+130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM.";
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

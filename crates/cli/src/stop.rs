@@ -1,11 +1,19 @@
-//! Ctrl-C and termination: the first asks, and is looked at between runs; the second ends the program at once.
+//! Ctrl-C, termination, and the end of the terminal: the first asks, and is looked at between runs; the second ends the program at once.
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signals that ask, and how the program ends because of them.
+const SIGNALS: [(i32, Exit); 4] = [
+    (SIGINT, Exit::Interrupted),
+    (SIGTERM, Exit::Terminated),
+    (SIGHUP, Exit::HungUp),
+    (SIGQUIT, Exit::Quit),
+];
 
 /// Whether somebody asked the program to end.
 #[derive(Clone, Debug)]
@@ -18,7 +26,7 @@ impl Stop {
     pub(crate) fn listen() -> Result<Stop, CliError> {
         let asked = Arc::new(AtomicBool::new(false));
         let signal = Arc::new(AtomicUsize::new(0));
-        for (number, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated)] {
+        for (number, exit) in SIGNALS.into_iter().filter(|(number, _)| !is_waived(*number)) {
             // In this order: the first signal finds the flag unset and sets it, the second finds it set and ends the
             // program. The kernel ends the processes that were started, as they ask for that when they start.
             flag::register_conditional_shutdown(number, i32::from(exit.code()), asked.clone())
@@ -35,10 +43,16 @@ impl Stop {
     /// The exit that was asked for, if one was.
     pub(crate) fn asked(&self) -> Option<Exit> {
         let signal = self.signal.load(Ordering::Relaxed);
-        match i32::try_from(signal).unwrap_or_default() {
-            SIGINT => Some(Exit::Interrupted),
-            SIGTERM => Some(Exit::Terminated),
-            _ => None,
-        }
+        let signal = i32::try_from(signal).unwrap_or_default();
+        let known = SIGNALS.iter().find(|(number, _)| *number == signal);
+        known.map(|(_, exit)| *exit)
     }
+}
+
+/// Whether this program was started with a signal ignored that whoever starts it may ignore for it, as `nohup` does with SIGHUP.
+fn is_waived(number: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    matches!(number, SIGHUP | SIGQUIT) && ignored.is_some_and(|mask| mask & (1 << (number - 1)) != 0)
 }

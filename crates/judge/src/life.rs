@@ -10,6 +10,7 @@ use moonquake_scenario::{Do, Verb};
 /// What became of the buffer `name`, in order. Empty for a name that is no buffer of a caller.
 pub(crate) fn of<'t>(view: &View<'_>, name: &str, late: impl Iterator<Item = &'t Touch>) -> Vec<LifeEvent> {
     let mut life: Vec<LifeEvent> = Vec::new();
+    let mut is_registered = false;
     for op in view.runs.keys() {
         let Some(action) = view.action(*op) else { continue };
         let own = action.from.iter().chain(&action.into);
@@ -17,7 +18,20 @@ pub(crate) fn of<'t>(view: &View<'_>, name: &str, late: impl Iterator<Item = &'t
             .map(|own| Do::repeated(own, op.repetition))
             .any(|own| own == name)
         {
-            life.extend(by_operation(view, *op, action));
+            let events = by_operation(view, *op, action);
+            let is_lent = events.iter().any(|event| event.stage == LifeStage::Lent);
+            if is_lent && !is_registered {
+                life.extend(implied(view, *op, action));
+            }
+            is_registered |= is_lent;
+            for event in &events {
+                match event.stage {
+                    LifeStage::Registered => is_registered = true,
+                    LifeStage::Unregistered => is_registered = false,
+                    _ => {}
+                }
+            }
+            life.extend(events);
         }
     }
     if !life.is_empty() {
@@ -26,6 +40,21 @@ pub(crate) fn of<'t>(view: &View<'_>, name: &str, late: impl Iterator<Item = &'t
         life.sort_by_key(|event| event.told.ids().first().copied());
     }
     life
+}
+
+/// Who uses a buffer that no step has registered is one that has done so just before.
+fn implied(view: &View<'_>, op: Op, action: &Do) -> Option<LifeEvent> {
+    let began = view.runs.get(&op)?.began?;
+    Some(LifeEvent {
+        stage: LifeStage::Registered,
+        who: action.who.clone().unwrap_or_default(),
+        at: view.events[began].at,
+        bytes: None,
+        told: view.cited(
+            format!("before {}, by no step of its own", view.op_name(op)),
+            [began],
+        ),
+    })
 }
 
 fn by_operation(view: &View<'_>, op: Op, action: &Do) -> Vec<LifeEvent> {

@@ -87,7 +87,7 @@ parts when it is run again), operations (how many are left), operation, parted, 
 
 Exit codes: 0 all that ran say the same, 3 they part (without engines: or come out differently), 64 wrong command line or
 file, 69 an engine cannot be had here (without engines: one is not installed, or fewer than two ran), 70 a fault of the harness
-or of the disk, 130 Ctrl-C, 143 SIGTERM. Without engines everything is shown first, and of several codes the one counts that
+or of the disk, 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM. Without engines everything is shown first, and of several codes the one counts that
 says most about the whole: 70, 69, 3.";
 
 /// What to run on.

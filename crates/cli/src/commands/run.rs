@@ -48,7 +48,7 @@ pub(crate) struct Args {
     scenarios: Option<PathBuf>,
     /// Run each scenario so often on each engine; every run must come out as the file says, and with the same events
     ///
-    /// [default: 1; with --long 20]
+    /// [default: 1; with --long 20, and 1 for what runs in real time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     times: Option<u32>,
     /// The long suite: each scenario 20 times on the real engines, then the findings in real time (`natural/...`), minutes each
@@ -87,11 +87,12 @@ profile, engines, line (from 1), says (by both), is_declared (by the file). summ
 not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may
 be added; schema grows when one changes its meaning or goes away. times (how often each run was asked for) stands beside seed
 and in each of runs, with done, as_said and differing (the numbers of the runs that came out otherwise, or with other events).
-natural has the findings in real time: id, engine, verdict, said (what is known), as_said, deviations, markdown, replay, error.
+natural has the findings in real time: id, engine, verdict, said (what is known), as_said, deviations, times, done, differing,
+markdown, replay, error.
 
 Exit codes: 0 as the files say, 1 a verdict differs, 2 an injection could not be proven, 3 engines or runs disagree,
 64 wrong command line or file (nothing was run), 69 an engine is not installed (nothing was run), 70 a fault of the
-harness or of the disk, 130 Ctrl-C, 143 SIGTERM.";
+harness or of the disk, 129 SIGHUP, 130 Ctrl-C, 131 SIGQUIT, 143 SIGTERM.";
 
 /// How often the long suite runs each scenario.
 const LONG_TIMES: u32 = 20;
@@ -124,6 +125,7 @@ pub(crate) fn execute(args: Args, out: &mut Out) -> Result<Exit, CliError> {
         profiles: unique(args.profile),
         seed: args.seed,
         times: args.times.unwrap_or(if args.long { LONG_TIMES } else { 1 }),
+        natural_times: args.times.unwrap_or(1),
         report: args.report,
         format: args.format,
         is_verbose: args.verbose,

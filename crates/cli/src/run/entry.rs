@@ -34,7 +34,7 @@ pub(crate) struct Entry {
 }
 
 /// Several runs of one scenario on one engine. What stands beside it is of the first run that went wrong, or else of the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Repeats {
     /// How many were asked for.
     pub(crate) times: u32,

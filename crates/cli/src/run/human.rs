@@ -31,6 +31,7 @@ impl Human {
             bar.set_style(style);
         }
         let ids = suite.selected.iter().map(|selected| selected.plan.id.len());
+        let ids = ids.chain(suite.natural.iter().map(|form| form.id().len()));
         Human {
             is_silent: suite.format == Format::Json,
             shows_time: suite.is_verbose || out::is_terminal(),
@@ -48,10 +49,16 @@ impl Human {
             .seed
             .map(|seed| format!(", seed {seed}"))
             .unwrap_or_default();
+        let scenarios = Some(suite.selected.len()).filter(|number| *number > 0 || suite.natural.is_empty());
+        let natural = Some(suite.natural.len()).filter(|number| *number > 0);
+        let what = [
+            scenarios.map(|number| count(number, "scenario")),
+            natural.map(|number| format!("{} in real time", count(number, "finding"))),
+        ];
         let line = format!(
             "moonquake {}: {} on {}, profile {}{seed}",
             env!("CARGO_PKG_VERSION"),
-            count(suite.selected.len(), "scenario"),
+            what.into_iter().flatten().collect::<Vec<_>>().join(" and "),
             engines.join(" and "),
             profiles.join(" and "),
         );
@@ -117,8 +124,12 @@ impl Human {
             Err(_) => ("FAIL", "-".to_owned(), "no verdict"),
         };
         let id = entry.id;
+        let repeats = match entry.repeats.times {
+            1 => String::new(),
+            _ => of_runs(&entry.repeats),
+        };
         let mut lines = vec![format!(
-            "{mark:<4}  {verdict:<14}  {id:<width$}  {:<6}  {:<8}  {words}",
+            "{mark:<4}  {verdict:<14}  {id:<width$}  {:<6}  {:<8}  {words}{repeats}",
             entry.engine.name(),
             "upstream",
             width = self.id_width,
@@ -167,8 +178,11 @@ impl Human {
         out: &mut Out,
     ) {
         self.bar.finish_and_clear();
-        let mut lines = vec![String::new(), counts(summary)];
-        if suite.times > 1 {
+        let mut lines = vec![String::new()];
+        if summary.scenarios > 0 || suite.natural.is_empty() {
+            lines.push(counts(summary));
+        }
+        if suite.times > 1 && summary.scenarios > 0 {
             lines.push(format!(
                 "each {} times: {} of {} runs as the files say, with the same events",
                 suite.times, summary.as_said, summary.done
@@ -197,9 +211,9 @@ impl Human {
                 0 => format!("postmortems: {folder}/"),
                 some => format!("postmortems: {some} of {} could not be written", summary.ran),
             });
-            lines.extend(index.map(|index| format!("to look at: {}", index.display())));
             lines.push(format!("evidence sha256: {}", summary.evidence_sha256));
         }
+        lines.extend(index.map(|index| format!("to look at: {}", index.display())));
         if self.shows_time {
             let all: Duration = results.entries.iter().map(|entry| entry.took).sum();
             lines.push(format!("in {}", seconds(all)));

@@ -56,6 +56,8 @@ pub(crate) struct Suite {
     pub(crate) seed: Option<u64>,
     /// How often each scenario runs on each engine.
     pub(crate) times: u32,
+    /// How often each natural form runs.
+    pub(crate) natural_times: u32,
     /// The folder for postmortems.
     pub(crate) report: PathBuf,
     /// For whom the output is.
@@ -138,10 +140,12 @@ pub(crate) fn run_suite(suite: &Suite, stop: &Stop, out: &mut Out) -> Exit {
 /// Writes the page that lists the runs, if any has a verdict.
 fn write_index(suite: &Suite, results: &mut Results) -> Option<PathBuf> {
     let has_verdict = |entry: &Entry| matches!(entry.outcome, Outcome::Ran(_));
-    if !results.entries.iter().any(has_verdict) {
+    let scenarios = results.entries.iter();
+    if !scenarios.clone().any(has_verdict) && results.natural.iter().all(|entry| entry.outcome.is_err()) {
         return None;
     }
-    let listed: Vec<_> = results.entries.iter().map(Entry::index_run).collect();
+    let natural = results.natural.iter().map(natural::NaturalEntry::index_run);
+    let listed: Vec<_> = scenarios.map(Entry::index_run).chain(natural).collect();
     match files::write_index(&suite.report, &listed) {
         Ok(path) => Some(path),
         Err(error) => {

@@ -120,6 +120,7 @@ mod tests {
             selected: Vec::new(),
             natural: Vec::new(),
             times: 1,
+            natural_times: 1,
             engines: vec![EngineKind::Model, EngineKind::Master],
             profiles: vec![Profile::Upstream],
             seed: None,

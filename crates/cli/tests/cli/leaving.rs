@@ -14,7 +14,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 
 #[test]
 fn cli_ctrl_c_ends_at_once_and_says_what_is_missing() {
-    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+    for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129), ("-QUIT", 131)] {
         let place = Place::new();
         // So many that the end cannot come first.
         for number in 0..2_000 {

@@ -1,6 +1,7 @@
 //! The binary as its users meet it: exit codes, output, and what is left on the disk.
 
 mod budget;
+mod clients;
 mod diff;
 mod files;
 mod leaving;

@@ -4,7 +4,7 @@ use crate::leaving::signal;
 use crate::support::{Place, Said, good};
 use std::process::Stdio;
 
-fn opted_out() -> bool {
+pub(crate) fn opted_out() -> bool {
     std::env::var_os("MOONQUAKE_NO_REAL").is_some_and(|value| !value.is_empty() && value != "0")
 }
 

@@ -1,5 +1,6 @@
 //! The requests of real clients: each must be the one that the machine predicts.
 
+use super::ended;
 use super::sessions::Sessions;
 use super::{MasterSide, RealClients};
 use moonquake_client::RpcFailure;
@@ -31,6 +32,7 @@ impl<M: MasterSide> RealClients<M> {
         wanted: impl Fn(&Request) -> bool,
     ) -> PortResult<Taken> {
         self.look()?;
+        self.all_live()?;
         loop {
             let client = self.client(actor)?;
             let early = client.early.iter().position(|taken| wanted(&taken.request));
@@ -55,14 +57,25 @@ impl<M: MasterSide> RealClients<M> {
         let ticket = operation
             .and_then(|id| self.operations.get(&id))
             .and_then(|operation| operation.ticket.clone());
-        let client = self.client(actor)?;
+        let (mut client, mut others) = (None, Vec::new());
+        for (name, one) in &mut self.clients {
+            if name == actor {
+                client = Some(one);
+            } else {
+                others.push((name.as_str(), &*one));
+            }
+        }
+        let client = client.ok_or_else(|| PortError(format!("{actor} has no process")))?;
         let ticket = ticket.or_else(|| client.setup.clone());
-        let (agent, closing) = (&client.agent, client.closing);
+        let (agent, closing, master) = (&client.agent, client.closing, &self.master);
         let aside =
             |request: &Request| is_aside(request) || (closing && matches!(request, Request::Ping { .. }));
         let mut gone = || {
             if let Ok(Some(status)) = agent.exit_status() {
-                return Some(format!("its process has ended ({status})"));
+                return Some(ended::ended_by_itself(actor, status));
+            }
+            if let Some(ended) = ended::of_clients(others.iter().copied()).or_else(|| master.ended()) {
+                return Some(ended);
             }
             let ticket = ticket.as_ref()?;
             let reply = agent.try_wait(ticket).ok().flatten()?;
@@ -71,7 +84,8 @@ impl<M: MasterSide> RealClients<M> {
         let taken = client
             .link
             .take_unless(what, |request| wanted(request) || aside(request), &mut gone);
-        taken.map_err(|error| self.parted(actor, what, &error))
+        let taken = taken.map_err(|error| self.parted(actor, what, &error));
+        self.unless_ended(taken)
     }
 
     /// The client did something else than its model.

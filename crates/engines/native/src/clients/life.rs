@@ -96,7 +96,9 @@ impl<M: MasterSide> RealClients<M> {
         let Some(ticket) = client.setup.take() else {
             return Ok(());
         };
-        let reply = client.agent.wait(&ticket, LIMIT).map_err(PortError::new)?;
+        let reply = client.agent.wait(&ticket, LIMIT).map_err(PortError::new);
+        let reply = self.unless_ended(reply)?;
+        let client = self.client(actor)?;
         match reply.outcome.number() {
             Some(0) => Ok(()),
             _ => Err(PortError(format!(
@@ -142,6 +144,7 @@ impl<M: MasterSide> RealClients<M> {
 
     /// Lets the heartbeat thread go on, once.
     pub(super) fn let_ping(&mut self, actor: &str) -> PortResult<()> {
+        self.all_live()?;
         let client = self.client(actor)?;
         let Some(poll_slot) = client.poll_slot else {
             return Err(PortError(format!("{actor} has no heartbeat yet")));
@@ -163,12 +166,14 @@ impl<M: MasterSide> RealClients<M> {
 
     /// Sets its clocks, and lets its timers fire that are due.
     pub(super) fn set_clocks(&mut self, actor: &str, now: Clocks) -> PortResult<()> {
+        self.all_live()?;
         self.await_standing(actor)?;
         let Some(client) = self.clients.get(actor) else {
             return Ok(());
         };
         client.page.set_clocks(now);
-        client.page.await_timers(LIMIT).map_err(PortError::new)
+        let fired = client.page.await_timers(LIMIT).map_err(PortError::new);
+        self.unless_ended(fired)
     }
 
     /// Stops or continues its process.

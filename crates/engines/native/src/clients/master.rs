@@ -9,6 +9,11 @@ pub(crate) trait MasterSide: Ports {
     /// Lets the master answer a request that belongs to no step and to no chore that the stage knows: the greeting of a client
     /// that connects, and its polls for tasks. No evidence is made of it.
     fn pass(&mut self, request: &Request) -> PortResult<Result<Response, RpcFailure>>;
+
+    /// That its process has ended without being told to, in words.
+    fn ended(&self) -> Option<String> {
+        None
+    }
 }
 
 impl MasterSide for moonquake_model::ModelPorts {
@@ -20,5 +25,9 @@ impl MasterSide for moonquake_model::ModelPorts {
 impl MasterSide for crate::engine::RealPorts {
     fn pass(&mut self, request: &Request) -> PortResult<Result<Response, RpcFailure>> {
         self.answer_aside(request)
+    }
+
+    fn ended(&self) -> Option<String> {
+        self.process_ended()
     }
 }

@@ -11,6 +11,7 @@
 mod accesses;
 mod buffers;
 mod calls;
+mod ended;
 mod faults;
 mod life;
 mod master;
@@ -24,6 +25,7 @@ mod support;
 mod transfers;
 mod verbs;
 
+pub(crate) use ended::ended_by_itself;
 pub(crate) use master::MasterSide;
 pub(crate) use support::unsupported;
 

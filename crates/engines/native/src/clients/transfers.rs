@@ -1,5 +1,6 @@
 //! Payload between real clients and real owners: through one relay for each pair, part by part.
 
+use super::ended;
 use super::names::Mounted;
 use super::{MasterSide, RealClients};
 use moonquake_net::Net;
@@ -229,9 +230,10 @@ impl<M: MasterSide> RealClients<M> {
             (header.operation, header.address, header.size_bytes) == (operation, spec.address, spec.size)
         };
         let agent = self.clients.get(&spec.actor).map(|client| &client.agent);
+        let (clients, master) = (&self.clients, &self.master);
         let mut gone = || {
-            let status = agent?.exit_status().ok()??;
-            Some(format!("its process has ended ({status})"))
+            let clients = clients.iter().map(|(name, client)| (name.as_str(), client));
+            ended::of_clients(clients).or_else(|| master.ended())
         };
         let word = if spec.write { "write" } else { "read" };
         let what = format!("a {word} of {} bytes at {}", spec.size, spec.owner);
@@ -242,7 +244,7 @@ impl<M: MasterSide> RealClients<M> {
                 spec.actor
             ))
         });
-        let id = taken?;
+        let id = self.unless_ended(taken)?;
         self.near_opens(spec, id)?;
         let accepted = match self.transfers.relays.get_mut(&pair) {
             Some(relay) => relay.open(id).map_err(PortError::new)?,

@@ -416,16 +416,16 @@ impl<M: MasterSide> RealClients<M> {
         };
         let early = operation.reply.take().map(Ok);
         let reply = early.unwrap_or_else(|| client.agent.wait(ticket, LIMIT));
+        let (actor, key, verb) = (operation.actor.clone(), operation.key.clone(), operation.verb);
         let reply = reply.map_err(|error| {
             PortError(format!(
-                "the unmodified client {} parts from its model, for which {} is over now ({predicted}): {error}",
-                operation.actor,
-                operation.verb.name()
+                "the unmodified client {actor} parts from its model, for which {} is over now ({predicted}): {error}",
+                verb.name()
             ))
-        })?;
-        let told = told(operation.verb, &reply.outcome, predicted)?;
-        self.sessions
-            .over(&operation.actor, &operation.key, operation.verb, &told.outcome);
+        });
+        let reply = self.unless_ended(reply)?;
+        let told = told(verb, &reply.outcome, predicted)?;
+        self.sessions.over(&actor, &key, verb, &told.outcome);
         self.pack(id, &reply.outcome)?;
         Ok(Some(told))
     }

@@ -33,7 +33,9 @@ impl From<ProcessError> for EngineError {
         match &error {
             ProcessError::ReleaseMissing { cure, .. }
             | ProcessError::ReleaseIncomplete { cure, .. }
-            | ProcessError::WrongBinary { cure, .. } => EngineError::NotInstalled {
+            | ProcessError::WrongBinary { cure, .. }
+            | ProcessError::ClientMissing { cure, .. }
+            | ProcessError::WrongClient { cure, .. } => EngineError::NotInstalled {
                 what: error.to_string(),
                 cure: format!("run `{cure}` in the workspace"),
             },

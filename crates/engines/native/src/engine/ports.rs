@@ -21,6 +21,8 @@ pub(crate) struct RealPorts {
     links: Links,
     owners: Owners,
     frozen: bool,
+    /// The run has ended its process.
+    killed: bool,
 }
 
 impl RealPorts {
@@ -30,7 +32,14 @@ impl RealPorts {
             links: Links::new(net.clone()),
             owners: Owners::new(net),
             frozen: false,
+            killed: false,
         }
+    }
+
+    /// That its process has ended and the run has not ended it, in words.
+    pub(crate) fn process_ended(&self) -> Option<String> {
+        let status = self.process.exit_status().filter(|_| !self.killed)?;
+        Some(crate::clients::ended_by_itself("the master", status))
     }
 
     /// Answers a request that belongs to no actor's evidence.
@@ -107,6 +116,7 @@ impl Ports for RealPorts {
     }
 
     fn kill_master(&mut self) -> PortResult<String> {
+        self.killed = true;
         self.process
             .kill()
             .map(|status| format!("its process ended: {status}"))
@@ -126,7 +136,7 @@ impl Ports for RealPorts {
 
     fn start_master(&mut self) -> PortResult<String> {
         self.process.restart().map_err(PortError::new)?;
-        self.frozen = false;
+        (self.frozen, self.killed) = (false, false);
         self.links.reconnect(self.process.rpc_addr())?;
         Ok("a new process answers".to_owned())
     }

@@ -11,6 +11,8 @@ use std::sync::Mutex;
 pub const VERSION: &str = "0.3.13.post1";
 /// Folder of the unpacked release inside a target folder.
 pub const FOLDER: &str = "mooncake-0.3.13.post1";
+/// Folder inside it with the libraries that the release brings along.
+const LIBRARIES: &str = "mooncake_transfer_engine_non_cuda.libs";
 /// Variable that names the folder of the unpacked release.
 pub const VARIABLE: &str = "MOONQUAKE_RELEASE_DIR";
 /// Variable in which the setup script of a test run tells why it could not fetch the release.
@@ -47,13 +49,15 @@ impl Release {
     /// The release unpacked in `root`.
     pub fn at(root: &Path) -> Result<Release, ProcessError> {
         let master = root.join("mooncake").join("mooncake_master");
+        let libraries = root.join(LIBRARIES);
         if !root.is_dir() {
             return Err(missing(vec![root.to_owned()]));
         }
-        if !master.is_file() {
+        let is_missing = [(&master, master.is_file()), (&libraries, libraries.is_dir())];
+        if let Some((path, _)) = is_missing.into_iter().find(|(_, is_there)| !is_there) {
             return Err(ProcessError::ReleaseIncomplete {
                 root: root.to_owned(),
-                missing: master,
+                missing: path.clone(),
                 cure: CURE,
             });
         }
