@@ -9,6 +9,7 @@ use crate::conditions;
 use crate::layout::client::{ClientPart, LONG_WAIT_NS};
 use crate::layout::{KIND_TIMED_WAIT, SERVED_MONOTONIC, SERVED_REALTIME};
 use crate::page::page;
+use crate::real_time;
 use crate::slot::{self, Sleep};
 use crate::system;
 use libc::{c_int, c_void, clockid_t, pthread_cond_t, pthread_mutex_t, sem_t, timespec};
@@ -119,9 +120,11 @@ pub(crate) unsafe fn wait_until(
         // The wait is handed to the variable's own clock, whichever the caller has named: only its length matters.
         let real = clocks::real_deadline_in(requested_ns, its_clock);
         // SAFETY: libc's function of that name and version has this type; the rest is the caller's promise.
-        return unsafe {
+        let result = unsafe {
             std::mem::transmute::<*mut c_void, TimedWait>(TIMED_WAIT.get())(condition, mutex, &raw const real)
         };
+        real_time::took(result == libc::ETIMEDOUT);
+        return result;
     }
     client::ensure_helper(client);
     client.long_waiters.fetch_add(1, Ordering::SeqCst);
@@ -204,6 +207,10 @@ unsafe fn semaphore_wait(semaphore: *mut sem_t, clock: clockid_t, deadline: *con
     };
     // The deadline lives until here.
     let _ = &real;
+    if client::part().is_some() {
+        // SAFETY: the place of this thread's error number.
+        real_time::took(result != 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT);
+    }
     result
 }
 

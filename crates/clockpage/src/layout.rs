@@ -12,7 +12,7 @@ pub mod client;
 /// First eight bytes of the page: "MQCLOCKP" in little-endian order.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"MQCLOCKP");
 /// Raised with every change of this file that moves a field or changes its meaning.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 /// Environment variable with the path of the file to map.
 pub const PAGE_VARIABLE: &str = "MOONQUAKE_CLOCKPAGE_FILE";
 /// Exit status of a process whose page is missing or does not fit.
@@ -76,6 +76,16 @@ pub struct Served {
     pub last_ns: AtomicU64,
     /// How often the clock was read.
     pub reads: AtomicU64,
+}
+
+/// Waits and sleeps with a limit of time that took real time, as they were too short to be the timeline's, or none of its threads'.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RealTime {
+    /// How many.
+    pub waits: AtomicU64,
+    /// How many of them ended because their time was over.
+    pub timed_out: AtomicU64,
 }
 
 /// One call of `bind` or `listen`.
@@ -153,6 +163,8 @@ pub struct Page {
     pub ids_made: AtomicU64,
     /// Clock reads, by `SERVED_*`.
     pub served: [Served; 2],
+    /// What took real time.
+    pub real_time: RealTime,
     /// Calls of `bind` and `listen`, in order.
     pub socket_events: [SocketEvent; SOCKET_EVENTS],
     /// Sleeping places.

@@ -29,6 +29,8 @@ mod page;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod random;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod real_time;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sleeps;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod slot;

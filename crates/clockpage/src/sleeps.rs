@@ -4,6 +4,7 @@ use crate::client;
 use crate::clocks;
 use crate::layout::{GATED_SLEEP_NS, KIND_SLEEP, SERVED_MONOTONIC, SERVED_REALTIME};
 use crate::page::page;
+use crate::real_time;
 use crate::slot::{self, Sleep};
 use crate::system;
 use libc::{c_int, c_long, c_uint, clockid_t, timespec, useconds_t};
@@ -16,7 +17,9 @@ unsafe fn sleep_ns(ns: u64, remaining: *mut timespec) -> isize {
     if slot::is_main() && client::part().is_some() {
         // Python sleeps as long as it was told to, and a signal ends that with a rest.
         // SAFETY: the caller's promise.
-        return unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
+        let result = unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
+        real_time::took(result == 0);
+        return result;
     }
     if slot::is_main() {
         // The main thread only looks whether it shall stop. A signal ends its pause and counts as the whole of it, or the
@@ -27,7 +30,9 @@ unsafe fn sleep_ns(ns: u64, remaining: *mut timespec) -> isize {
     }
     if ns < GATED_SLEEP_NS {
         // SAFETY: the caller's promise.
-        return unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
+        let result = unsafe { system::real_sleep(&system::to_timespec(ns), remaining) };
+        real_time::took(result == 0);
+        return result;
     }
     slot::register(&Sleep {
         kind: KIND_SLEEP,
@@ -109,6 +114,7 @@ unsafe extern "C" fn syscall(
 ) -> c_long {
     let mut args = [first, second, third, fourth, fifth, sixth];
     let mut translated = system::to_timespec(0);
+    let mut is_timed = false;
     if number == libc::SYS_futex && fourth != 0 {
         let flags = second as c_int;
         let operation = flags & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
@@ -123,12 +129,16 @@ unsafe extern "C" fn syscall(
             let deadline = system::to_ns(unsafe { &*(fourth as *const timespec) });
             translated = clocks::to_real_deadline(page(), deadline, which);
             args[3] = std::ptr::from_ref(&translated) as usize;
+            is_timed = true;
         } else if !is_client && (operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET) {
             args[3] = 0;
         }
     }
     // SAFETY: the caller's promise; a null time-out is valid for both operations.
     let result = unsafe { system::raw(number, args) };
+    if is_timed {
+        real_time::took(result == -libc::ETIMEDOUT as isize);
+    }
     // The deadline lives until here.
     let _ = &translated;
     system::c_result(result)

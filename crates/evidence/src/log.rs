@@ -20,6 +20,9 @@ pub struct Baseline {
     pub versions: BTreeMap<String, String>,
     /// The configuration in force: deadlines, flags, sizes.
     pub configuration: BTreeMap<String, String>,
+    /// What real processes did in real time, by actor, in words; empty without any. Known at the end, and another in each run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub real_time: BTreeMap<String, String>,
 }
 
 /// The record of one run.

@@ -273,6 +273,7 @@ impl Maker<'_> {
             clients: world.clients.clone(),
             configuration: self.evidence.baseline.configuration.clone(),
             versions: self.evidence.baseline.versions.clone(),
+            real_time: self.evidence.baseline.real_time.clone(),
             state: state.and_then(|event| self.citer.about(event.kind.line(), event.id)),
         }
     }

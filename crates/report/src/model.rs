@@ -111,6 +111,9 @@ pub struct Before {
     pub configuration: BTreeMap<String, String>,
     /// Who is who: versions and hashes of binaries.
     pub versions: BTreeMap<String, String>,
+    /// What real processes did in real time, by actor.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub real_time: BTreeMap<String, String>,
     /// The last state that the observer read before the fault.
     pub state: Option<Claim>,
 }

@@ -218,6 +218,7 @@ fn projected_baseline(baseline: &Baseline) -> Baseline {
     Baseline {
         versions: masked(&baseline.versions, |_, _| true),
         configuration: masked(&baseline.configuration, names_a_place),
+        real_time: BTreeMap::new(),
         ..baseline.clone()
     }
 }

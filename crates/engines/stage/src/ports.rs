@@ -5,6 +5,7 @@ use moonquake_client::RpcFailure;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, Block, Leg, State};
 use moonquake_protocol::{ErrorCode, Request, Response};
+use std::collections::BTreeMap;
 
 /// Why a port did not do what it was asked. The run ends, and no verdict rests on it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -201,6 +202,11 @@ pub type PortResult<T> = Result<T, PortError>;
 pub trait Ports: Clients {
     /// Adds versions and configuration to the baseline.
     fn baseline(&self, baseline: &mut Baseline);
+
+    /// What processes did in real time so far, by actor, in words; whoever did nothing is not in it.
+    fn real_time(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// What the witness sees.
     fn sight(&self) -> Sight;

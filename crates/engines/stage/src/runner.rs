@@ -34,7 +34,7 @@ pub fn run<P: Ports>(
     ports: P,
 ) -> Result<Evidence, moonquake_scenario::EngineError> {
     let mut stage = stage(plan, options, ports);
-    let baseline = baseline(&stage, engine);
+    let mut baseline = baseline(&stage, engine);
     stage.set_up()?;
     stage.tell_ready(&baseline);
     for step in &plan.steps {
@@ -44,6 +44,7 @@ pub fn run<P: Ports>(
     // Operations beside the timeline that no step awaits still get their end.
     stage.settle()?;
     stage.log_unbound();
+    baseline.real_time = stage.ports.real_time();
     Ok(stage.log.finish(baseline))
 }
 

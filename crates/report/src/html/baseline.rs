@@ -44,6 +44,10 @@ pub(super) fn baseline(postmortem: &Postmortem, trim: &Trim) -> Markup {
                 }
                 dt { "Versions" }
                 dd { (pairs(&before.versions, most)) }
+                @if !before.real_time.is_empty() {
+                    dt { "In real time" }
+                    dd { (pairs(&before.real_time, most)) }
+                }
                 dt { "Configuration" }
                 dd { (pairs(&before.configuration, most)) }
             }

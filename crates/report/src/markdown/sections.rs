@@ -42,6 +42,9 @@ pub(super) fn baseline(postmortem: &Postmortem) -> String {
     row("World", world.join(", "));
     row("Configuration", pairs(&before.configuration));
     row("Versions", pairs(&before.versions));
+    if !before.real_time.is_empty() {
+        row("In real time", pairs(&before.real_time));
+    }
     row(
         "Order of deliveries",
         match postmortem.run.seed {

@@ -197,6 +197,7 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(0);
         };
         client.agent.kill().map_err(PortError::new)?;
+        *self.real_time.entry(actor.to_owned()).or_default() += client.page.real_time();
         self.faults.ends(actor);
         self.transfers.client_gone(actor)?;
         self.operations.retain(|_, operation| operation.actor != actor);

@@ -30,7 +30,7 @@ pub(crate) use master::MasterSide;
 pub(crate) use support::unsupported;
 
 use crate::agent::{Agent, Reply, Ticket};
-use crate::process::{Client, ClientPage};
+use crate::process::{Client, ClientPage, RealTime};
 use buffers::Buffers;
 use faults::Faults;
 use moonquake_net::Net;
@@ -107,6 +107,8 @@ pub(crate) struct RealClients<M> {
     plant: Option<plant::Planting>,
     buffers: Buffers,
     sessions: Sessions,
+    /// What clients that are gone did in real time.
+    real_time: BTreeMap<String, RealTime>,
 }
 
 impl<M: MasterSide> RealClients<M> {
@@ -127,6 +129,7 @@ impl<M: MasterSide> RealClients<M> {
             faults: Faults::default(),
             plant: None,
             buffers: Buffers::default(),
+            real_time: BTreeMap::new(),
             net,
         }
     }

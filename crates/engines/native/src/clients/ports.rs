@@ -9,6 +9,7 @@ use moonquake_stage::{
     Accessed, Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult,
     Ports, Seen, Sending, Sight, Told, TransferSpec,
 };
+use std::collections::BTreeMap;
 
 impl<M: MasterSide> Clients for RealClients<M> {
     fn has_clients(&self) -> bool {
@@ -91,6 +92,16 @@ impl<M: MasterSide> Ports for RealClients<M> {
     fn baseline(&self, baseline: &mut Baseline) {
         self.master.baseline(baseline);
         self.versions(baseline);
+    }
+
+    fn real_time(&self) -> BTreeMap<String, String> {
+        let mut all = self.real_time.clone();
+        for (actor, client) in &self.clients {
+            *all.entry(actor.clone()).or_default() += client.page.real_time();
+        }
+        let mut words = crate::process::in_words(all.iter().map(|(actor, one)| (actor.as_str(), *one)));
+        words.extend(self.master.real_time());
+        words
     }
 
     fn sight(&self) -> Sight {

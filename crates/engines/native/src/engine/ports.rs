@@ -3,7 +3,7 @@
 use super::links::Links;
 use super::observe::observe;
 use super::owners::Owners;
-use crate::process::MasterProcess;
+use crate::process::{MasterProcess, RealTime};
 use moonquake_client::RpcFailure;
 use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
@@ -12,6 +12,7 @@ use moonquake_protocol::{ErrorCode, Request, Response};
 use moonquake_stage::{
     Clients, Delivery, Ending, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight, TransferSpec,
 };
+use std::collections::BTreeMap;
 
 /// How often the master is made to look at its clocks before what it has read is taken as it is.
 const CLOCK_QUERIES: u32 = 50;
@@ -23,6 +24,8 @@ pub(crate) struct RealPorts {
     frozen: bool,
     /// The run has ended its process.
     killed: bool,
+    /// What earlier processes did in real time.
+    real_time: RealTime,
 }
 
 impl RealPorts {
@@ -33,6 +36,7 @@ impl RealPorts {
             owners: Owners::new(net),
             frozen: false,
             killed: false,
+            real_time: RealTime::default(),
         }
     }
 
@@ -67,6 +71,12 @@ impl Ports for RealPorts {
         baseline
             .versions
             .insert("master sha256".to_owned(), hash.to_owned());
+    }
+
+    fn real_time(&self) -> BTreeMap<String, String> {
+        let mut all = self.real_time;
+        all += self.process.real_time();
+        crate::process::in_words([("master", all)])
     }
 
     fn sight(&self) -> Sight {
@@ -135,6 +145,7 @@ impl Ports for RealPorts {
     }
 
     fn start_master(&mut self) -> PortResult<String> {
+        self.real_time += self.process.real_time();
         self.process.restart().map_err(PortError::new)?;
         (self.frozen, self.killed) = (false, false);
         self.links.reconnect(self.process.rpc_addr())?;

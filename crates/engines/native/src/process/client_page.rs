@@ -18,7 +18,7 @@ use super::layout::client::{HELPER_ABSENT, MODE_CLIENT};
 use super::layout::{self, KIND_SLEEP, Page, Slot};
 use super::page::{self, SharedPage};
 use super::spawn;
-use super::threads::{self, Served};
+use super::threads::{self, RealTime, Served};
 use moonquake_clock::{Clocks, MonotonicNs, Span};
 use std::os::fd::RawFd;
 use std::path::Path;
@@ -130,6 +130,11 @@ impl ClientPage {
     /// What the process itself saw of its clocks.
     pub fn clocks_served(&self) -> Served {
         threads::served(self.page())
+    }
+
+    /// What the process has done in real time so far.
+    pub fn real_time(&self) -> RealTime {
+        threads::real_time(self.page())
     }
 
     /// Process that runs under the page, 0 before it has started.

@@ -5,7 +5,7 @@ use super::error::ProcessError;
 use super::launch::{Failure, Launch};
 use super::release::Release;
 use super::run::{self, Run};
-use super::threads::{self, Served, ThreadView, Tick};
+use super::threads::{self, RealTime, Served, ThreadView, Tick};
 use super::{home, library, spawn};
 use moonquake_clock::{Clocks, MonotonicNs, RealtimeNs, Thread};
 use std::collections::BTreeMap;
@@ -143,6 +143,11 @@ impl MasterProcess {
     /// What the process itself has seen of its clocks.
     pub fn served(&self) -> Served {
         threads::served(self.run.page.get())
+    }
+
+    /// What the process has done in real time so far.
+    pub fn real_time(&self) -> RealTime {
+        threads::real_time(self.run.page.get())
     }
 
     /// Lets one background thread do exactly one round; returns when it sleeps again.

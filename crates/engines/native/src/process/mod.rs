@@ -38,4 +38,5 @@ pub use layout::random_value;
 pub use master::{MasterProcess, StartOptions};
 pub use plain::PlainProcess;
 pub use release::Release;
-pub use threads::{ClockRead, Served, ThreadView, Tick};
+pub(crate) use threads::in_words;
+pub use threads::{ClockRead, RealTime, Served, ThreadView, Tick};

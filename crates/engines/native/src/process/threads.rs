@@ -3,6 +3,7 @@
 use super::layout::{self, KIND_SLEEP, KIND_TIMED_WAIT, KIND_WAIT, Page, Slot};
 use super::page;
 use moonquake_clock::{MonotonicNs, RealtimeNs, Span, Thread};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,33 @@ pub struct Served {
     pub realtime: ClockRead<RealtimeNs>,
     /// The monotonic clock.
     pub monotonic: ClockRead<MonotonicNs>,
+}
+
+/// Waits and sleeps with a limit of time that a process did in real time: those of a client that are shorter than a second or its main
+/// thread's, and those of a master that are shorter than 5 ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RealTime {
+    /// How many.
+    pub waits: u64,
+    /// How many of them ended because their time was over.
+    pub timed_out: u64,
+}
+
+/// The same in words, of those who did anything.
+pub(crate) fn in_words<'a>(all: impl IntoIterator<Item = (&'a str, RealTime)>) -> BTreeMap<String, String> {
+    let did = all.into_iter().filter(|(_, one)| one.waits > 0);
+    did.map(|(actor, RealTime { waits, timed_out })| {
+        let words = format!("{waits} short waits, {timed_out} of them to the end of their time");
+        (actor.to_owned(), words)
+    })
+    .collect()
+}
+
+impl std::ops::AddAssign for RealTime {
+    fn add_assign(&mut self, other: RealTime) {
+        self.waits += other.waits;
+        self.timed_out += other.timed_out;
+    }
 }
 
 /// Outcome of one tick.
@@ -260,6 +288,14 @@ fn sleeps_of(slot: &Slot) -> u32 {
 /// How many ids the process has made.
 pub(crate) fn ids_made(page: &Page) -> u64 {
     page.ids_made.load(Ordering::Acquire)
+}
+
+/// What the process did in real time.
+pub(crate) fn real_time(page: &Page) -> RealTime {
+    RealTime {
+        waits: page.real_time.waits.load(Ordering::Relaxed),
+        timed_out: page.real_time.timed_out.load(Ordering::Relaxed),
+    }
 }
 
 /// What the process saw of its clocks.

@@ -289,6 +289,7 @@ impl Tape {
                 ("rpc_port".to_owned(), (50051 + self.luck).to_string()),
             ]
             .into(),
+            real_time: [("n1".to_owned(), format!("{} short waits", self.luck))].into(),
         })
     }
 }
