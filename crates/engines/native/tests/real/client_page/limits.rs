@@ -156,8 +156,14 @@ fn short_waits() {
     let mut python = Python::start();
     // A lock that is never free, a sleep of the main thread, and two threads that pass the interpreter lock: all under frozen clocks.
     python.eval("[globals().__setitem__('lock', __import__('threading').Lock()), lock.acquire()]");
+    let before = python.page.real_time();
     assert_eq!(python.eval("lock.acquire(timeout=0.05)"), "False");
+    let locked = python.page.real_time();
+    assert!(locked.timed_out > before.timed_out, "{before:?} {locked:?}");
     assert_eq!(python.eval("__import__('time').sleep(0.05)"), "None");
+    let slept = python.page.real_time();
+    assert!(slept.timed_out > locked.timed_out, "{locked:?} {slept:?}");
+    assert!(slept.waits >= slept.timed_out, "{slept:?}");
     let passing = "[(t := __import__('threading').Thread(target=sum, args=(range(3000000),))).start(), sum(range(3000000)), t.join()][1]";
     assert_eq!(python.eval(passing), "4499998500000");
     assert_eq!(python.page.sleepers(), Vec::new());
