@@ -170,6 +170,7 @@ impl Operation for PingRound {
             Happened::Answered(Err(failure)) => self.failed(failure.into()),
             Happened::Answered(Ok(_))
             | Happened::Staged(_)
+            | Happened::Summed(_)
             | Happened::Moved(_)
             | Happened::MovedAll(_)
             | Happened::Waited => self.failed(Outcome::Error(ErrorCode::RpcFail)),

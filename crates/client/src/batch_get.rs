@@ -3,8 +3,8 @@
 use crate::get::is_late;
 use crate::staging::NO_ROOM;
 use crate::{
-    BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory,
-    Operation, Outcome, Want, memory_of, preferred_replica,
+    BufferPart, BufferPlace, ByteRange, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved,
+    NearMemory, Operation, Outcome, Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_faults::Quirk;
@@ -19,12 +19,15 @@ enum Entry {
         replica_id: u64,
         replica: BufferDescriptor,
         lease: Span,
+        checksum: Option<u64>,
     },
     /// Its bytes were asked for.
     Reading {
         place: BufferPlace,
         endpoint: String,
         lease: Span,
+        /// What its bytes are compared with.
+        checksum: Option<u64>,
     },
     /// It has its result, and brought no bytes.
     Over(Outcome),
@@ -42,6 +45,8 @@ pub struct BatchGet {
     memory: NearMemory,
     sent_at: Clocks,
     entries: Vec<Entry>,
+    /// How the transfers of the entries that were read ended, until their checksums are known.
+    ended: Vec<Moved>,
 }
 
 impl BatchGet {
@@ -54,6 +59,7 @@ impl BatchGet {
             memory: NearMemory::CALLER,
             sent_at: Clocks::default(),
             entries: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -90,6 +96,7 @@ impl BatchGet {
                 replica_id,
                 replica: replica.clone(),
                 lease: Span::from_ms(answer.lease_ttl_ms),
+                checksum: self.config.to_compare(answer.object_checksum),
             });
         }
         let sizes = self.entries.iter().filter_map(|entry| match entry {
@@ -103,7 +110,8 @@ impl BatchGet {
         self.read(&vec![true; blocks.len()])
     }
 
-    /// Reads the entries that have room, one behind the other.
+    /// Reads the entries that have room. In a buffer of the caller each has its place behind those before it, whatever becomes of
+    /// these; blocks of staging memory are there only for those that have one.
     fn read(&mut self, room: &[bool]) -> Want {
         let (mut at, mut moves, mut room) = (0, Vec::new(), room.iter());
         for entry in &mut self.entries {
@@ -111,12 +119,16 @@ impl BatchGet {
                 replica_id,
                 replica,
                 lease,
+                checksum,
             } = entry
             else {
                 continue;
             };
             let size = replica.size;
             if room.next() != Some(&true) || !self.config.has_room(self.memory, at, size) {
+                if self.memory != NearMemory::Staging {
+                    at = at.saturating_add(size);
+                }
                 *entry = Entry::Over(NO_ROOM);
                 continue;
             }
@@ -126,11 +138,12 @@ impl BatchGet {
                 place: BufferPlace { at, range },
                 endpoint: replica.transport_endpoint.clone(),
                 lease: *lease,
+                checksum: *checksum,
             };
-            at += size;
+            at = at.saturating_add(size);
         }
         if moves.is_empty() {
-            return Want::Done(self.outcome(Clocks::default(), &[]));
+            return Want::Done(self.outcome(Clocks::default(), &[], &[]));
         }
         Want::Moves(moves)
     }
@@ -147,7 +160,44 @@ impl BatchGet {
         Some(own_end)
     }
 
-    fn outcome(&self, now: Clocks, moved: &[Moved]) -> Outcome {
+    /// The parts whose checksum is to be compared: those of the entries that came and have one.
+    fn to_sum(&self, moved: &[Moved]) -> Vec<BufferPart> {
+        let read = self.entries.iter().filter_map(|entry| match entry {
+            Entry::Reading { place, checksum, .. } => Some((place, checksum)),
+            Entry::Chosen { .. } | Entry::Over(_) => None,
+        });
+        let came = read.zip(moved).filter(|(_, moved)| moved.result.is_ok());
+        let parts = came.filter_map(|((place, checksum), _)| {
+            checksum.map(|_| BufferPart {
+                at: place.at,
+                size: place.range.size,
+            })
+        });
+        parts.collect()
+    }
+
+    /// All transfers are over: the result, or first the checksums.
+    fn moved(&mut self, now: Clocks, moved: Vec<Moved>) -> Want {
+        let parts = self.to_sum(&moved);
+        if parts.is_empty() {
+            return self.finish(now, &moved, &[]);
+        }
+        self.ended = moved;
+        Want::Sum(parts)
+    }
+
+    fn finish(&self, now: Clocks, moved: &[Moved], sums: &[u64]) -> Want {
+        let done = Want::Done(self.outcome(now, moved, sums));
+        let given_up = |moved: &Moved| moved.result == Err(MoveFailure::Limit);
+        if self.config.fences() && moved.iter().any(given_up) {
+            Want::FenceThen(Box::new(done))
+        } else {
+            done
+        }
+    }
+
+    fn outcome(&self, now: Clocks, moved: &[Moved], sums: &[u64]) -> Outcome {
+        let mut sums = sums.iter();
         let mut ends = moved.iter();
         let mut of_entry = |entry: &Entry| match entry {
             Entry::Chosen { .. } | Entry::Over(_) => None,
@@ -162,12 +212,26 @@ impl BatchGet {
                 _ => None,
             })
             .collect();
-        let result = |(entry, moved): (&Entry, &Option<Moved>)| match (entry, moved) {
+        let mut result = |(entry, moved): (&Entry, &Option<Moved>)| match (entry, moved) {
             (Entry::Over(outcome), _) => outcome.clone(),
-            (Entry::Reading { endpoint, lease, .. }, Some(moved)) => {
+            (
+                Entry::Reading {
+                    endpoint,
+                    lease,
+                    checksum,
+                    ..
+                },
+                Some(moved),
+            ) => {
                 let grouped = self.same_node && failed_groups.contains(endpoint.as_str());
+                let sum = checksum
+                    .filter(|_| moved.result.is_ok())
+                    .and_then(|_| sums.next());
                 if moved.result.is_err() || grouped {
                     return Outcome::Error(ErrorCode::TransferFail);
+                }
+                if sum.is_some() && sum != checksum.as_ref() {
+                    return Outcome::Error(ErrorCode::ChecksumMismatch);
                 }
                 let expired = self
                     .checked_at(now, moved.at)
@@ -180,7 +244,7 @@ impl BatchGet {
             }
             (Entry::Chosen { .. } | Entry::Reading { .. }, _) => Outcome::Error(ErrorCode::TransferFail),
         };
-        Outcome::Batch(self.entries.iter().zip(&ended).map(result).collect())
+        Outcome::Batch(self.entries.iter().zip(&ended).map(&mut result).collect())
     }
 }
 
@@ -201,14 +265,10 @@ impl Operation for BatchGet {
         match happened {
             Happened::Answered(Err(failure)) => self.all(&failure.into()),
             Happened::Answered(Ok(Response::BatchGetReplicaList(answers))) => self.queried(answers),
-            Happened::MovedAll(moved) => {
-                let done = Want::Done(self.outcome(now, &moved));
-                let given_up = |moved: &Moved| moved.result == Err(MoveFailure::Limit);
-                if self.config.fences() && moved.iter().any(given_up) {
-                    Want::FenceThen(Box::new(done))
-                } else {
-                    done
-                }
+            Happened::MovedAll(moved) => self.moved(now, moved),
+            Happened::Summed(sums) => {
+                let ended = std::mem::take(&mut self.ended);
+                self.finish(now, &ended, &sums)
             }
             Happened::Staged(taken) => self.read(&taken),
             Happened::Answered(Ok(_)) | Happened::Moved(_) | Happened::Waited => {

@@ -3,8 +3,8 @@
 
 use crate::staging::NO_ROOM;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation, Outcome,
-    PutKind, Want,
+    BufferPart, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation,
+    Outcome, PutKind, Want,
 };
 use moonquake_clock::Clocks;
 use moonquake_protocol::{
@@ -24,6 +24,8 @@ enum State {
 #[derive(Clone, Debug, Default)]
 struct Entry {
     granted: Vec<ReplicaDescriptor>,
+    /// The checksum of its value, if it takes one.
+    checksum: Option<u64>,
     /// Its result; none while it goes well.
     result: Option<Outcome>,
 }
@@ -99,6 +101,18 @@ impl BatchPut {
         firsts
             .map(|first| self.size_bytes.saturating_mul(first))
             .collect()
+    }
+
+    /// Takes the checksums of all values before anything is asked for, if there shall be some.
+    fn sum_or_start(&self) -> Want {
+        if self.config.checksums {
+            let part = |at| BufferPart {
+                at,
+                size: self.size_bytes,
+            };
+            return Want::Sum(self.value_places().into_iter().map(part).collect());
+        }
+        self.start()
     }
 
     fn start(&self) -> Want {
@@ -222,11 +236,11 @@ impl BatchPut {
         }
         let (keys, fences) = self.call_for(&self.called);
         let client_id = self.config.client_id;
-        let meta = |key| ObjectMeta {
+        let meta = |(key, index): (String, &usize)| ObjectMeta {
             key,
-            object_checksum: None,
+            object_checksum: self.entries[*index].checksum,
         };
-        let object_metas = keys.into_iter().map(meta).collect();
+        let object_metas = keys.into_iter().zip(&self.called).map(meta).collect();
         let tenant_id = self.config.tenant_id.clone();
         let request = match self.kind {
             PutKind::Put => Request::BatchPutEnd {
@@ -307,12 +321,18 @@ impl Operation for BatchPut {
             return self.done();
         }
         let staged = self.memory.all(vec![self.size_bytes; self.keys.len()]);
-        staged.unwrap_or_else(|| self.start())
+        staged.unwrap_or_else(|| self.sum_or_start())
     }
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
         match (self.state, happened) {
-            (State::Starting, Happened::Staged(taken)) if !taken.contains(&false) => self.start(),
+            (State::Starting, Happened::Staged(taken)) if !taken.contains(&false) => self.sum_or_start(),
+            (State::Starting, Happened::Summed(sums)) => {
+                for (entry, sum) in self.entries.iter_mut().zip(sums) {
+                    entry.checksum = Some(sum);
+                }
+                self.start()
+            }
             (State::Starting, Happened::Staged(_)) => {
                 self.fail_open(&NO_ROOM);
                 self.done()

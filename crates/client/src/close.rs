@@ -1,4 +1,5 @@
-//! The end of a client: its segments are unmounted. Mirrors `client_service.cpp:~Client`.
+//! The end of a client: its segments are unmounted. Whoever drives it closes its transport after that. Mirrors
+//! `client_service.cpp:~Client`.
 
 use crate::{Call, CallPhases, Happened, Operation, Outcome, Want};
 use moonquake_clock::Clocks;

@@ -2,8 +2,8 @@
 
 use crate::staging::NO_ROOM;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, Want,
-    memory_of, preferred_replica,
+    BufferPart, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, NearMemory, Operation, Outcome,
+    Want, memory_of, preferred_replica,
 };
 use moonquake_clock::{Clocks, DeadlineId, Span};
 use moonquake_faults::Guard;
@@ -72,6 +72,9 @@ pub struct Get {
     memory: NearMemory,
     /// The replica that waits for staging memory.
     chosen: Option<(u64, BufferDescriptor)>,
+    /// The bytes of the object, and its checksum if it has one and that shall be compared.
+    size_bytes: u64,
+    checksum: Option<u64>,
     sent_at: Clocks,
     lease: Span,
 }
@@ -84,6 +87,8 @@ impl Get {
             key,
             memory: NearMemory::CALLER,
             chosen: None,
+            size_bytes: 0,
+            checksum: None,
             sent_at: Clocks::default(),
             lease: Span::ZERO,
         }
@@ -96,6 +101,7 @@ impl Get {
     }
 
     fn read_or_stage(&mut self, id: u64, replica: &BufferDescriptor) -> Want {
+        self.size_bytes = replica.size;
         if !self.config.has_room(self.memory, 0, replica.size) {
             return Want::Done(NO_ROOM);
         }
@@ -128,6 +134,7 @@ impl Operation for Get {
             Happened::Answered(Ok(Response::GetReplicaList(Err(code)))) => Want::Done(Outcome::Error(code)),
             Happened::Answered(Ok(Response::GetReplicaList(Ok(answer)))) => {
                 self.lease = Span::from_ms(answer.lease_ttl_ms);
+                self.checksum = self.config.to_compare(answer.object_checksum);
                 self.sent_at = lease_base(&self.config, self.sent_at, now);
                 let chosen = preferred_replica(&answer.replicas, &self.config.local_endpoints);
                 match chosen.and_then(|chosen| Some((chosen.id, memory_of(chosen)?))) {
@@ -139,6 +146,14 @@ impl Operation for Get {
                 Want::Done(Outcome::Error(ErrorCode::RpcFail))
             }
             Happened::Staged(taken) => self.staged(&taken),
+            Happened::Moved(Ok(())) if self.checksum.is_some() => Want::Sum(vec![BufferPart {
+                at: 0,
+                size: self.size_bytes,
+            }]),
+            Happened::Summed(sums) if sums.first() != self.checksum.as_ref() => {
+                Want::Done(Outcome::Error(ErrorCode::ChecksumMismatch))
+            }
+            Happened::Summed(_) => finish(&self.config, now, Ok(()), self.sent_at, self.lease),
             Happened::Moved(result) => finish(&self.config, now, result, self.sent_at, self.lease),
         }
     }

@@ -27,8 +27,8 @@ pub use close::Close;
 pub use get::Get;
 pub use lanes::{Admission, LANE_COOLDOWN, LANES, Lanes};
 pub use operation::{
-    BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near, Operation,
-    RpcFailure, Want,
+    BufferPart, BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near,
+    Operation, RpcFailure, Want,
 };
 pub use outcome::Outcome;
 pub use put::{Put, PutKind};
@@ -59,6 +59,8 @@ pub struct ClientConfig {
     pub slice_bytes: u64,
     /// The bytes of its staging memory.
     pub staging_bytes: u64,
+    /// Whether it gives its objects checksums, and compares what it reads with theirs. Mirrors `MOONCAKE_STORE_CHECKSUM`.
+    pub checksums: bool,
     /// How its deadlines are compared.
     pub rules: Rules,
     /// Which behaviours of upstream it has.
@@ -76,6 +78,7 @@ impl ClientConfig {
             local_endpoints: Vec::new(),
             slice_bytes: SLICE_BYTES,
             staging_bytes: STAGING_BYTES,
+            checksums: false,
             rules: Rules::default(),
             quirks: Quirks::all(),
             guards: Guards::default(),
@@ -91,6 +94,12 @@ impl ClientConfig {
     /// `real_client.cpp:get_into_range_internal` and `batch_get_into_internal`.
     pub(crate) fn has_room(&self, memory: NearMemory, at: u64, size: u64) -> bool {
         memory.holds(at, size) || !self.guarded(Guard::ShortBufferRefused)
+    }
+
+    /// The checksum with which a read of a whole object compares its bytes; none of an object that was given none. Mirrors
+    /// `client_service.cpp:Client::VerifyObjectChecksum`.
+    pub(crate) fn to_compare(&self, checksum: Option<u64>) -> Option<u64> {
+        checksum.filter(|_| self.checksums && self.guarded(Guard::ChecksumCompared))
     }
 
     /// What a put is told whose key exists. Mirrors `client_service.cpp:Client::Put`, which calls it success.

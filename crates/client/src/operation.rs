@@ -3,7 +3,7 @@
 use crate::{ClientConfig, Outcome, memory_of};
 use moonquake_clock::{Clocks, Span};
 use moonquake_faults::PhaseId;
-use moonquake_protocol::{BufferDescriptor, ReplicaDescriptor, Request, Response};
+use moonquake_protocol::{BufferDescriptor, ErrorCode, ReplicaDescriptor, Request, Response};
 
 /// The phases around one call; a call that is no phase has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +92,15 @@ pub(crate) fn total(ranges: &[ByteRange]) -> Option<u64> {
         bytes = bytes.checked_add(range.size)?;
     }
     Some(bytes)
+}
+
+/// Bytes of an operation's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferPart {
+    /// The first one.
+    pub at: u64,
+    /// How many they are.
+    pub size: u64,
 }
 
 /// Where the bytes of an entry or range lie in the operation's buffer.
@@ -238,6 +247,9 @@ pub enum Want {
         /// Whether one without room leaves all of them untaken.
         all: bool,
     },
+    /// Take the checksum of each of these parts of the operation's buffer, and tell at once. Mirrors
+    /// `client_service.cpp:ComputeObjectChecksumForSlices`.
+    Sum(Vec<BufferPart>),
     /// Move these bytes and tell when it is over.
     Move(Move),
     /// Move all of these beside each other and tell when the last one is over. Mirrors the submissions of
@@ -278,6 +290,20 @@ pub enum MoveFailure {
     Limit,
     /// The transport has closed it; it touches nothing any more.
     Closed,
+    /// It was never handed to the transport: the client has not met the owner of the segment before, and nobody is there any more
+    /// to say where its bytes can be reached. Mirrors `transfer_engine_impl.cpp:openSegment`, which keeps every answer.
+    Unopened,
+}
+
+impl MoveFailure {
+    /// What a range is told whose transfer failed so. Mirrors `client_service.cpp:ScatterFragmentError`, which takes a segment
+    /// that cannot be opened for a bad argument of its caller.
+    pub(crate) fn of_a_range(self) -> ErrorCode {
+        match self {
+            MoveFailure::Unopened => ErrorCode::InvalidParams,
+            MoveFailure::Limit | MoveFailure::Closed => ErrorCode::TransferFail,
+        }
+    }
 }
 
 /// How one of several transfers ended.
@@ -290,16 +316,12 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// How all of them ended together: one that still runs counts more than one that is closed.
+    /// How all of them ended together: one that still runs counts more than one that was never begun, and that more than one
+    /// that is closed, which is told later.
     pub(crate) fn together(all: &[Moved]) -> Result<(), MoveFailure> {
-        let failed = |failure| all.iter().any(|moved| moved.result == Err(failure));
-        if failed(MoveFailure::Limit) {
-            Err(MoveFailure::Limit)
-        } else if failed(MoveFailure::Closed) {
-            Err(MoveFailure::Closed)
-        } else {
-            Ok(())
-        }
+        let failed = |failure: &MoveFailure| all.iter().any(|moved| moved.result == Err(*failure));
+        let by_weight = [MoveFailure::Limit, MoveFailure::Unopened, MoveFailure::Closed];
+        by_weight.into_iter().find(failed).map_or(Ok(()), Err)
     }
 }
 
@@ -309,6 +331,8 @@ impl Moved {
 pub enum Happened {
     /// Which of the blocks of staging memory were taken. Without all of them wanted as a whole, none was.
     Staged(Vec<bool>),
+    /// The checksums of the parts, in the order in which they were wanted.
+    Summed(Vec<u64>),
     /// The call was answered, or failed.
     Answered(Result<Response, RpcFailure>),
     /// The transfer ended, or was given up.

@@ -2,7 +2,8 @@
 
 use crate::staging::NO_ROOM;
 use crate::{
-    Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation, Outcome, Want,
+    BufferPart, Call, CallPhases, ClientConfig, Happened, Move, MoveFailure, Moved, NearMemory, Operation,
+    Outcome, Want,
 };
 use moonquake_clock::Clocks;
 use moonquake_faults::{Guard, Quirk};
@@ -37,6 +38,8 @@ pub struct Put {
     replicate: ReplicateConfig,
     memory: NearMemory,
     state: State,
+    /// The checksum of its value, if it takes one.
+    checksum: Option<u64>,
     granted: Vec<ReplicaDescriptor>,
     written: usize,
     failed: bool,
@@ -60,6 +63,7 @@ impl Put {
             replicate,
             memory: NearMemory::CALLER,
             state: State::Starting,
+            checksum: None,
             granted: Vec::new(),
             written: 0,
             failed: false,
@@ -82,6 +86,18 @@ impl Put {
         } else {
             Outcome::Error(ErrorCode::InvalidParams)
         }
+    }
+
+    /// Takes the checksum of the value before anything is asked for, if there shall be one.
+    fn sum_or_start(&self) -> Want {
+        if self.config.checksums {
+            let whole = BufferPart {
+                at: 0,
+                size: self.size_bytes,
+            };
+            return Want::Sum(vec![whole]);
+        }
+        self.start()
     }
 
     fn start(&self) -> Want {
@@ -119,7 +135,7 @@ impl Put {
         let client_id = self.config.client_id;
         let object_meta = ObjectMeta {
             key: self.key.clone(),
-            object_checksum: None,
+            object_checksum: self.checksum,
         };
         let (replica_type, tenant_id) = (ReplicaType::All, self.config.tenant_id.clone());
         let request = match self.kind {
@@ -222,13 +238,17 @@ impl Operation for Put {
             return Want::Done(self.empty());
         }
         let staged = self.memory.all(vec![self.size_bytes]);
-        staged.unwrap_or_else(|| self.start())
+        staged.unwrap_or_else(|| self.sum_or_start())
     }
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
         match (self.state, happened) {
             (_, Happened::Answered(Err(failure))) => Want::Done(failure.into()),
-            (State::Starting, Happened::Staged(taken)) if taken == [true] => self.start(),
+            (State::Starting, Happened::Staged(taken)) if taken == [true] => self.sum_or_start(),
+            (State::Starting, Happened::Summed(sums)) => {
+                self.checksum = sums.first().copied();
+                self.start()
+            }
             (State::Starting, Happened::Staged(_)) => Want::Done(NO_ROOM),
             (
                 State::Starting,

@@ -52,7 +52,8 @@ struct Part {
     /// Which of the objects it is of.
     object: usize,
     range: ByteRange,
-    /// Where its bytes lie in the operation's buffer: behind those of the ranges before it that can be read.
+    /// Where its bytes lie in the operation's buffer: behind those of the ranges before it, whatever becomes of these. The
+    /// caller gives each range its place before it knows which of them can be read.
     at: u64,
     /// Its result, if that is known before anything moves.
     settled: Option<Outcome>,
@@ -77,8 +78,6 @@ pub struct RangedGet {
     /// The objects of the renewal under way.
     renewing: Vec<usize>,
     asked_at: Clocks,
-    /// How much of the buffer the ranges fill that can be read.
-    filled: u64,
     /// When everything that needs no transfer had its result.
     submitted_at: Clocks,
     moving: bool,
@@ -96,6 +95,7 @@ impl RangedGet {
         let (mut objects, mut parts): (Vec<Object>, Vec<Part>) = (Vec::new(), Vec::new());
         let mut known: BTreeMap<String, usize> = BTreeMap::new();
         let mut parts_of: Vec<Vec<usize>> = Vec::new();
+        let mut end: u64 = 0;
         for key in keys {
             let object = *known.entry(key).or_insert_with_key(|key| {
                 objects.push(Object {
@@ -107,11 +107,15 @@ impl RangedGet {
                 objects.len() - 1
             });
             parts_of[object].extend(parts.len()..parts.len() + ranges.len());
-            parts.extend(ranges.iter().map(|range| Part {
-                object,
-                range: *range,
-                at: 0,
-                settled: None,
+            parts.extend(ranges.iter().map(|range| {
+                let at = end;
+                end = end.saturating_add(range.size);
+                Part {
+                    object,
+                    range: *range,
+                    at,
+                    settled: None,
+                }
             }));
         }
         RangedGet {
@@ -123,7 +127,6 @@ impl RangedGet {
             asking: 0,
             renewing: Vec::new(),
             asked_at: Clocks::default(),
-            filled: 0,
             submitted_at: Clocks::default(),
             moving: false,
         }
@@ -163,7 +166,6 @@ impl RangedGet {
         };
         for index in std::mem::take(&mut self.parts_of[object]) {
             let part = &mut self.parts[index];
-            part.at = self.filled;
             let has_room = |range: ByteRange| self.config.has_room(self.memory, part.at, range.size);
             let refused = match size {
                 Ok(size) if part.range.lies_in(size) && has_room(part.range) => None,
@@ -171,9 +173,6 @@ impl RangedGet {
                 Err(code) => Some(code),
             };
             part.settled = refused.map(Outcome::Error);
-            if refused.is_none() {
-                self.filled = self.filled.saturating_add(part.range.size);
-            }
         }
         if let Ok((replica, lease_ttl_ms)) = chosen {
             self.objects[object].replica = Some(replica);
@@ -295,7 +294,10 @@ impl RangedGet {
                 None if part.range.size == 0 => (Outcome::Ok, self.submitted_at),
                 None => match ends.next() {
                     Some(Moved { result: Ok(()), at }) => (Outcome::Ok, *at),
-                    Some(Moved { at, .. }) => (Outcome::Error(ErrorCode::TransferFail), *at),
+                    Some(Moved {
+                        result: Err(failure),
+                        at,
+                    }) => (Outcome::Error(failure.of_a_range()), *at),
                     None => (Outcome::Error(ErrorCode::TransferFail), now),
                 },
             };
@@ -345,7 +347,7 @@ impl Operation for RangedGet {
             }
             Happened::Waited => self.renew(now),
             Happened::MovedAll(moved) => self.done(now, &moved),
-            Happened::Moved(_) => self.all(&Outcome::Error(ErrorCode::RpcFail)),
+            Happened::Moved(_) | Happened::Summed(_) => self.all(&Outcome::Error(ErrorCode::RpcFail)),
         }
     }
 

@@ -101,6 +101,7 @@ impl Operation for GetStart {
             }
             Happened::Answered(Ok(_))
             | Happened::Staged(_)
+            | Happened::Summed(_)
             | Happened::Moved(_)
             | Happened::MovedAll(_)
             | Happened::Waited => Outcome::Error(ErrorCode::RpcFail),
@@ -196,14 +197,14 @@ impl Operation for ReadSession {
         match happened {
             Happened::Staged(taken) if taken == [true] => self.read(now),
             Happened::Staged(_) => Want::Done(NO_ROOM),
-            Happened::MovedAll(moved) => finish(
-                &self.config,
-                now,
-                Moved::together(&moved),
-                self.session.sent_at,
-                self.session.lease,
-            ),
-            Happened::Answered(_) | Happened::Moved(_) | Happened::Waited => {
+            Happened::MovedAll(moved) => match Moved::together(&moved) {
+                Err(failure) => Want::Done(Outcome::Error(failure.of_a_range())),
+                Ok(()) => {
+                    let GetSession { sent_at, lease, .. } = self.session;
+                    finish(&self.config, now, Ok(()), sent_at, lease)
+                }
+            },
+            Happened::Answered(_) | Happened::Summed(_) | Happened::Moved(_) | Happened::Waited => {
                 Want::Done(Outcome::Error(ErrorCode::RpcFail))
             }
         }
@@ -312,7 +313,10 @@ impl Operation for PutWrite {
         Want::Done(match happened {
             Happened::Staged(taken) if taken == [true] => return self.write(now),
             Happened::Staged(_) => NO_ROOM,
-            Happened::MovedAll(moved) if Moved::together(&moved).is_ok() => Outcome::Ok,
+            Happened::MovedAll(moved) => match Moved::together(&moved) {
+                Ok(()) => Outcome::Ok,
+                Err(failure) => Outcome::Error(failure.of_a_range()),
+            },
             _ => Outcome::Error(ErrorCode::TransferFail),
         })
     }

@@ -164,9 +164,11 @@ impl Operation for Single {
                 self.keep(&response);
                 Outcome::of(&response)
             }
-            Happened::Staged(_) | Happened::Moved(_) | Happened::MovedAll(_) | Happened::Waited => {
-                Outcome::Error(ErrorCode::RpcFail)
-            }
+            Happened::Staged(_)
+            | Happened::Summed(_)
+            | Happened::Moved(_)
+            | Happened::MovedAll(_)
+            | Happened::Waited => Outcome::Error(ErrorCode::RpcFail),
         };
         Want::Done(outcome)
     }

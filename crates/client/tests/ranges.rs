@@ -149,8 +149,8 @@ fn a_range_beyond_the_object_fails_alone() {
     let shape: Vec<(u64, u64)> = moves.iter().map(|one| (one.from, one.at)).collect();
     assert_eq!(
         shape,
-        [(0, 0), (990, 10)],
-        "nothing of it moves, and nothing stands in its place"
+        [(0, 0), (990, 30)],
+        "nothing of it moves, and its place stays empty"
     );
     let told = results(get.next(ms(2), Happened::MovedAll(vec![landed(2), closed(2)])));
     let (bad, failed) = (error(ErrorCode::InvalidParams), error(ErrorCode::TransferFail));
@@ -224,7 +224,11 @@ fn each_key_is_asked_for_and_all_leases_are_renewed_in_one_call() {
     let answers = Response::BatchGetReplicaList(vec![Ok(found(LEASE_MS)), Ok(found(LEASE_MS / 2))]);
     let (moves, look_after) = sequence(get.next(ms(2), Happened::Answered(Ok(answers))));
     let shape: Vec<(u64, u64)> = moves.iter().map(|one| (one.from, one.at)).collect();
-    assert_eq!(shape, [(0, 0), (0, 10)]);
+    assert_eq!(
+        shape,
+        [(0, 0), (0, 30)],
+        "behind the place of the range that was refused"
+    );
     assert_eq!(
         look_after,
         Some(Span::from_ms(LEASE_MS / 4)),
@@ -242,7 +246,7 @@ fn a_key_that_cannot_be_read_fails_its_own_ranges_alone() {
     let renewal = call(get.next(ms(2), queried(LEASE_MS)));
     assert!(matches!(renewal.request, Request::BatchGetReplicaList { keys, .. } if keys == ["b"]));
     let (moves, _) = sequence(get.next(ms(2), renewed(Ok(LEASE_MS))));
-    assert_eq!((moves.len(), moves[0].at), (1, 0));
+    assert_eq!((moves.len(), moves[0].at), (1, 30), "each key has its place");
     let told = results(get.next(ms(3), Happened::MovedAll(vec![landed(3)])));
     let gone = error(ErrorCode::ObjectNotFound);
     assert_eq!(
@@ -416,4 +420,20 @@ fn one_slice_that_failed_revokes_the_put_and_one_that_still_runs_is_fenced_first
         "upstream lets the slice run"
     );
     assert!(matches!(ends(Quirks::none(), given_up), Want::FenceThen(then) if revokes(&then)));
+}
+
+#[test]
+fn ranges_of_an_owner_that_cannot_be_met_are_bad_arguments() {
+    let unopened = Moved {
+        result: Err(MoveFailure::Unopened),
+        at: ms(1),
+    };
+    let invalid = error(ErrorCode::InvalidParams);
+    let (mut get, ..) = reading(&[range(0, 10), range(10, 0)]);
+    let told = results(get.next(ms(1), Happened::MovedAll(vec![unopened])));
+    assert_eq!(told, [invalid.clone(), Outcome::Ok]);
+    let mut read = ReadSession::new(upstream(), session(LEASE_MS), vec![range(0, 10), range(10, 10)]);
+    sequence(read.begin(ms(1)));
+    let told = read.next(ms(1), Happened::MovedAll(vec![closed(1), unopened]));
+    assert_eq!(told, Want::Done(invalid), "it was known before anything moved");
 }

@@ -118,6 +118,8 @@ guards! {
         lifted "it takes new objects to the end", mirrors "segment.cpp:PrepareGracefulUnmountSegment";
     ClientChecksLease "client-checks-lease" Client "A read that ended after its lease is told as LEASE_EXPIRED",
         lifted "it is told as success", mirrors "client_service.cpp:Client::Get";
+    ChecksumCompared "checksum-compared" Client "A read of an object with a checksum whose bytes have another one is told as CHECKSUM_MISMATCH",
+        lifted "it is told as success", mirrors "client_service.cpp:Client::VerifyObjectChecksum";
     SessionChecksLease "session-checks-lease" Client "A session whose lease is over does not begin to read",
         lifted "it reads first and checks afterwards", mirrors "real_client.cpp (get sessions)";
     ShortBufferRefused "short-buffer-refused" Client "A read into a buffer of its caller that is too short is refused",

@@ -62,6 +62,8 @@ pub enum Quirk {
     EndedTaskStillWaits,
     /// A zero-copy put of no bytes reports success. Mirrors `real_client.cpp:put_from_internal`.
     EmptyPutIsSuccess,
+    /// A call of a client that was closed follows a null pointer. Mirrors `store_py.cpp`, most of whose calls look for no client.
+    CallAfterCloseEndsProcess,
 }
 
 /// A row of the quirk table.
@@ -262,6 +264,13 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "a put or upsert of no bytes out of the caller's own buffer reports success and stores nothing",
         strict: "it is INVALID_PARAMS, as a staged one is",
         mirrors: "real_client.cpp:put_from_internal",
+    },
+    QuirkRow {
+        id: Quirk::CallAfterCloseEndsProcess,
+        name: "call-after-close-ends-process",
+        upstream: "most calls of a client that was closed follow a null pointer, which ends the process of the caller",
+        strict: "each is INVALID_PARAMS",
+        mirrors: "store_py.cpp:MooncakeStorePyWrapper",
     },
 ];
 

@@ -16,7 +16,7 @@ use moonquake_faults::{Moment, PhaseId};
 use moonquake_master::refuse;
 use moonquake_protocol::datapath::{DataOperation, DataVersion};
 use moonquake_protocol::frame::{ResponseHeader, encode_request};
-use moonquake_protocol::{ErrorCode, Literal, Request};
+use moonquake_protocol::{ErrorCode, Literal, Request, checksum};
 use std::collections::VecDeque;
 use std::future::pending;
 use std::net::SocketAddr;
@@ -230,6 +230,9 @@ impl Driver {
                 }
                 // The caller's buffer is what there is.
                 Want::Stage { blocks, all } => Happened::Staged(blocks_in(buffer.len(), &blocks, all)),
+                Want::Sum(parts) => {
+                    Happened::Summed(parts.iter().map(|part| sum_of(buffer, *part)).collect())
+                }
                 Want::Wait(length) => {
                     tokio::time::sleep(Duration::from_nanos(length.ns)).await;
                     Happened::Waited
@@ -357,6 +360,13 @@ impl Driver {
             _ => Err(MoveError::Failpoint { phase }),
         }
     }
+}
+
+/// The checksum of a part of a buffer; of nothing, where the buffer has no such bytes.
+fn sum_of(buffer: &[u8], part: machine::BufferPart) -> u64 {
+    let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+    let bytes = buffer.get(place(part.at)..place(part.at.saturating_add(part.size)));
+    checksum(bytes.unwrap_or_default())
 }
 
 /// Transfers one after the other: those that are left, and how the others ended.

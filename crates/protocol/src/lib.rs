@@ -29,6 +29,7 @@
 //! | [`fingerprint`] | which release a peer is of |
 //! | `strategies` | random values of every type (feature `proptest`) |
 
+mod checksum;
 pub mod datapath;
 mod enums;
 mod error_code;
@@ -42,6 +43,7 @@ pub mod strategies;
 pub mod struct_pack;
 mod types;
 
+pub use checksum::checksum;
 pub use enums::{
     ClientStatus, ObjectDataType, ReplicaStatus, ReplicaType, SegmentStatus, SoftPinAction, TaskStatus,
     TaskType,

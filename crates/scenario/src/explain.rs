@@ -81,6 +81,11 @@ fn world(plan: &Plan, page: &mut Page) {
             size(world.local_buffer_bytes)
         ));
     }
+    if world.checksums {
+        text.push_str(
+            " Clients give their objects checksums and compare whole objects that they read with theirs.",
+        );
+    }
     if world.step.ns > 0 {
         text.push_str(&format!(" Each operation takes {} of the timeline.", world.step));
     }

@@ -66,6 +66,9 @@ pub struct World {
     pub slice_bytes: u64,
     /// The bytes of staging memory of each client. Mirrors `local_buffer_size` of `real_client.h:setup_real`.
     pub local_buffer_bytes: u64,
+    /// Whether clients give their objects checksums and compare whole objects that they read with theirs. Mirrors
+    /// `MOONCAKE_STORE_CHECKSUM` of `environ.cpp`, which is off.
+    pub checksums: bool,
     /// Other flags of the master by upstream's name.
     pub flags: BTreeMap<String, String>,
 }

@@ -162,6 +162,8 @@ struct World {
     slice: Option<Size>,
     /// The staging memory of each client, out of which operations without `from` or `into` take blocks.
     local_buffer: Option<Size>,
+    /// Whether clients give their objects checksums and compare whole objects that they read with theirs.
+    checksums: Option<bool>,
     /// Other flags of the master by upstream's name.
     #[schemars(default, schema_with = "flags")]
     flags: Option<()>,

@@ -6,7 +6,7 @@ use crate::ports::Ports;
 use crate::sessions::GetSessions;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Close, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount};
+use moonquake_client::{ClientConfig, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,6 +16,8 @@ pub(crate) struct Actor {
     pub(crate) config: ClientConfig,
     pub(crate) alive: bool,
     pub(crate) frozen: bool,
+    /// Its caller has closed it: the process lives, and no client is in it.
+    pub(crate) closed: bool,
     /// How many instances there were; a restart makes a new one under a new id.
     pub(crate) instance: u64,
     /// The capacity in bytes of its segment, if it is a node.
@@ -37,7 +39,7 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    fn mounted_segments(&self) -> Vec<Segment> {
+    pub(crate) fn mounted_segments(&self) -> Vec<Segment> {
         let mounted = |segment: &&Segment| self.mounted.contains(&segment.id);
         self.segments.iter().filter(mounted).cloned().collect()
     }
@@ -81,6 +83,7 @@ impl<P: Ports> Stage<'_, P> {
         actor.instance += 1;
         actor.alive = true;
         actor.frozen = false;
+        actor.closed = false;
         let place = index as u64 + 1;
         actor.config.client_id = Uuid {
             first: place,
@@ -268,22 +271,6 @@ impl<P: Ports> Stage<'_, P> {
         let change = if frozen { Change::Frozen } else { Change::Resumed };
         self.note("master", Observer::Master, None, Kind::Actor { change, detail });
         Ok(())
-    }
-
-    /// The end of a client as asked for: its segments are unmounted.
-    pub(crate) fn close_machine(&self, name: &str) -> Close {
-        let actor = self.actors.get(name);
-        let segments = actor.map(|actor| {
-            actor
-                .mounted_segments()
-                .iter()
-                .map(|segment| segment.id)
-                .collect()
-        });
-        Close::new(
-            actor.map_or_else(Uuid::default, |actor| actor.config.client_id),
-            segments.unwrap_or_default(),
-        )
     }
 
     /// The place of an actor in the file: nodes first, then clients.

@@ -178,6 +178,15 @@ pub trait Clients {
         Ok(())
     }
 
+    /// A client has been told something that ends its process: waits until it is gone by itself.
+    ///
+    /// # Errors
+    /// When it lives on.
+    fn await_exit(&mut self, actor: &str) -> PortResult<()> {
+        let _ = actor;
+        Ok(())
+    }
+
     /// The machine says that an operation is over: what does the client say? None if the machine is the client.
     ///
     /// # Errors

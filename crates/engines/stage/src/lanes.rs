@@ -94,9 +94,20 @@ impl<P: Ports> Stage<'_, P> {
         self.admit(&pair, None);
     }
 
-    /// The process of a client is gone, and its connections with it.
+    /// Whether a client knows where the owner of a segment can be reached. It asks once, and keeps the answer: whoever was met
+    /// is known also when it is gone. Mirrors `transfer_metadata.cpp:getSegmentID`.
+    pub(crate) fn meet(&mut self, pair: &Pair) -> bool {
+        let known = self.met.contains(pair) || self.is_there(&pair.1);
+        if known {
+            self.met.insert(pair.clone());
+        }
+        known
+    }
+
+    /// The process of a client is gone, and with it its connections and all that it knew of owners.
     pub(crate) fn forget_lanes(&mut self, client: &str) {
         self.peers.retain(|(actor, _), _| actor != client);
+        self.met.retain(|(actor, _)| actor != client);
     }
 
     /// When transfers that wait may have a connection.

@@ -8,6 +8,7 @@
 mod actors;
 mod checks;
 mod clients;
+mod closing;
 mod inject;
 mod lanes;
 mod memory;

@@ -8,10 +8,12 @@ use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
-    BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, RpcFailure, Want,
+    BufferPart, BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, RpcFailure,
+    Want,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
+use moonquake_protocol::checksum;
 use moonquake_scenario::{Do, Verb};
 use std::collections::VecDeque;
 
@@ -179,12 +181,11 @@ impl<P: Ports> Stage<'_, P> {
         match want {
             Want::Call(call) => self.before_call(id, call),
             Want::Stage { blocks, all } => self.stage_blocks(id, &blocks, all),
-            Want::Move(wanted) => {
-                if self.submit(id, &wanted)?.is_some() {
-                    return Ok(());
-                }
-                self.tell(id, Happened::Moved(Err(MoveFailure::Closed)))
-            }
+            Want::Sum(parts) => self.sum(id, &parts),
+            Want::Move(wanted) => match self.submit(id, &wanted)? {
+                Ok(_) => Ok(()),
+                Err(failure) => self.tell(id, Happened::Moved(Err(failure))),
+            },
             Want::Moves(wanted) => self.submit_all(id, &wanted),
             Want::Sequence { moves, look_after } => self.begin_sequence(id, moves, look_after),
             Want::Await(look_after) => {
@@ -238,7 +239,7 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// A client that is a process of its own is told what to do.
-    fn tell_client(&mut self, id: u64) -> Staged<()> {
+    pub(crate) fn tell_client(&mut self, id: u64) -> Staged<()> {
         let Some((running, op)) = self
             .running
             .get(&id)
@@ -283,6 +284,27 @@ impl<P: Ports> Stage<'_, P> {
         match self.running.get_mut(&id) {
             Some(running) => {
                 let want = running.machine.next(now, Happened::Staged(taken));
+                self.want(id, want)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Looking at memory is no event either.
+    fn sum(&mut self, id: u64, parts: &[BufferPart]) -> Staged<()> {
+        let Some((actor, buffer)) = self
+            .running
+            .get(&id)
+            .map(|running| (running.actor.clone(), running.buffer.clone()))
+        else {
+            return Ok(());
+        };
+        let sum = |part: &BufferPart| checksum(&self.buffers.read(&buffer, part.at, part.size));
+        let summed = Happened::Summed(parts.iter().map(sum).collect());
+        let now = self.clocks(&actor);
+        match self.running.get_mut(&id) {
+            Some(running) => {
+                let want = running.machine.next(now, summed);
                 self.want(id, want)
             }
             None => Ok(()),
@@ -366,6 +388,9 @@ impl<P: Ports> Stage<'_, P> {
             Some(_) => self.ports.end_operation(id, outcome)?,
             None => None,
         };
+        if self.closes(&running) {
+            self.end_close(&running.actor)?;
+        }
         // What was touched by then comes before the result.
         self.hear_witnesses()?;
         let (outcome, note) = match &told {
@@ -422,6 +447,13 @@ impl<P: Ports> Stage<'_, P> {
             note,
         };
         self.ended(&running.actor, op, ended)
+    }
+
+    /// Whether an operation is the close of its client.
+    fn closes(&self, running: &Running) -> bool {
+        let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize));
+        let action = step.and_then(moonquake_scenario::Step::operation);
+        action.is_some_and(|action| action.verb == Verb::Close)
     }
 
     /// What a read has brought: the bytes of the object, or those of each entry or range that went well.

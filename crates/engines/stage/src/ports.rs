@@ -114,6 +114,8 @@ pub enum Ending {
     Error,
     /// Its client is gone.
     ClientGone,
+    /// Its client has closed.
+    ClientClosed,
     /// Its owner is gone.
     OwnerGone,
     /// The owner refused it.
@@ -135,6 +137,7 @@ impl Ending {
             Ending::Cut => "closed: cut",
             Ending::Error => "closed: error",
             Ending::ClientGone => "closed: the client is gone",
+            Ending::ClientClosed => "closed: the client has closed",
             Ending::OwnerGone => "closed: the owner is gone",
             Ending::Refused => "closed: the owner refused it",
             Ending::NoConnection => "closed: no connection was made",

@@ -311,6 +311,12 @@ impl<P: Ports> Stage<'_, P> {
         if action.verb == Verb::Fill {
             return self.play_fill(action, &who, op).map(|()| None);
         }
+        if let Some(begun) = self.play_after_close(action, &who, op)? {
+            return Ok(begun);
+        }
+        if action.verb == Verb::Close {
+            self.begin_close(&who);
+        }
         if action.verb.registers() {
             return self.play_registration(action, &who, op).map(Some);
         }

@@ -47,6 +47,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
     let mut config = ClientConfig::new(Uuid::default());
     config.slice_bytes = plan.world.slice_bytes;
     config.staging_bytes = plan.world.local_buffer_bytes;
+    config.checksums = plan.world.checksums;
     config.rules = client_rules(options);
     config.guards = options.guards.clone();
     config.quirks = options.quirks.clone();
@@ -54,6 +55,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
         config,
         alive: false,
         frozen: false,
+        closed: false,
         instance: 0,
         memory,
         home: name.to_owned(),
@@ -92,6 +94,7 @@ pub(crate) fn stage<'a, P: Ports>(plan: &'a Plan, options: &'a RunOptions, ports
         messages: BTreeMap::new(),
         transfers: Underway::default(),
         peers: BTreeMap::new(),
+        met: BTreeSet::new(),
         past_transfers: BTreeMap::new(),
         running: BTreeMap::new(),
         repeaters: Vec::new(),
@@ -151,6 +154,11 @@ pub(crate) fn baseline<P: Ports>(stage: &Stage<'_, P>, engine: &str) -> Baseline
             "local_buffer".to_owned(),
             format!("{} B", plan.world.local_buffer_bytes),
         );
+    }
+    if plan.world.checksums {
+        baseline
+            .configuration
+            .insert("checksums".to_owned(), "on".to_owned());
     }
     for (flag, value) in &plan.world.flags {
         baseline

@@ -14,7 +14,7 @@ use moonquake_evidence::{Kind, Log, Observer, Op, Range};
 use moonquake_protocol::Uuid;
 use moonquake_scenario::{EngineError, Moment, Plan, RunOptions};
 use rand_chacha::ChaCha8Rng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl From<PortError> for EngineError {
     fn from(error: PortError) -> EngineError {
@@ -65,6 +65,8 @@ pub(crate) struct Stage<'a, P: Ports> {
     pub(crate) transfers: Underway,
     /// The connections of each client to each owner.
     pub(crate) peers: BTreeMap<Pair, Peer>,
+    /// The owners that each client has met.
+    pub(crate) met: BTreeSet<Pair>,
     /// Transfers that are over for their client; an owner may still have a line about them.
     pub(crate) past_transfers: BTreeMap<u64, Transfer>,
     pub(crate) running: BTreeMap<u64, Running>,

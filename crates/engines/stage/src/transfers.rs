@@ -16,17 +16,27 @@ pub(crate) fn duration(bytes: u64, rate: u64) -> Span {
 }
 
 impl<P: Ports> Stage<'_, P> {
-    /// Submits a transfer for an operation. None if its range lies in no segment of this world.
-    pub(crate) fn submit(&mut self, running: u64, wanted: &Move) -> Staged<Option<u64>> {
+    /// Submits a transfer for an operation. It fails at once if its range lies in no segment of this world, or its owner was
+    /// never met and is gone.
+    pub(crate) fn submit(&mut self, running: u64, wanted: &Move) -> Staged<Result<u64, MoveFailure>> {
         let Some(range) = self.range_of(&wanted.replica) else {
-            return Ok(None);
+            return Ok(Err(MoveFailure::Closed));
         };
         let Some(buffer) = self.near_side(running, wanted) else {
-            return Ok(None);
+            return Ok(Err(MoveFailure::Closed));
         };
+        let client = self
+            .running
+            .get(&running)
+            .map(|operation| operation.actor.clone());
+        if let Some(client) = client.filter(|_| !wanted.local)
+            && !self.meet(&(client, range.segment.clone()))
+        {
+            return Ok(Err(MoveFailure::Unopened));
+        }
         let block = self.make_room(running, wanted, &buffer);
         let Some(operation) = self.running.get_mut(&running) else {
-            return Ok(None);
+            return Ok(Err(MoveFailure::Closed));
         };
         let (actor, op) = (operation.actor.clone(), operation.op);
         // A rate is one of a link.
@@ -68,7 +78,7 @@ impl<P: Ports> Stage<'_, P> {
         let pair = (transfer.actor.clone(), transfer.owner.clone());
         self.transfers.insert(transfer);
         self.admit(&pair, Some(id));
-        Ok(Some(id))
+        Ok(Ok(id))
     }
 
     /// When the next part of a transfer can move that has just begun or got a connection.
@@ -130,12 +140,12 @@ impl<P: Ports> Stage<'_, P> {
         !owner_frozen && !frozen(&transfer.actor)
     }
 
-    /// Whether the instance of a node that has this segment lives.
+    /// Whether the instance of a node that has this segment lives, and serves it.
     pub(crate) fn is_there(&self, segment: &str) -> bool {
         let lives = |node: &str| {
             self.actors
                 .get(node)
-                .is_some_and(|actor| actor.alive && actor.home == segment)
+                .is_some_and(|actor| actor.alive && !actor.closed && actor.home == segment)
         };
         self.places
             .iter()

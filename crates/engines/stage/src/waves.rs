@@ -4,7 +4,7 @@ use crate::operations::Running;
 use crate::ports::Ports;
 use crate::state::{Stage, Staged};
 use moonquake_client::{Happened, Move, MoveFailure, Moved};
-use moonquake_clock::Span;
+use moonquake_clock::{Clocks, Span};
 use std::collections::BTreeMap;
 
 /// The transfers that an operation waits for, in the order in which it wanted them.
@@ -16,6 +16,8 @@ pub(crate) struct Wave {
     places: BTreeMap<u64, usize>,
     /// How many have not ended.
     open: usize,
+    /// The client's clocks when it was submitted as a whole; none if each is submitted by itself.
+    began_at: Option<Clocks>,
 }
 
 impl Wave {
@@ -70,18 +72,23 @@ impl<P: Ports> Stage<'_, P> {
         let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
             return Ok(false);
         };
-        let closed = Moved {
-            result: Err(MoveFailure::Closed),
-            at: self.clocks(&actor),
-        };
+        let now = self.clocks(&actor);
         if let Some(running) = self.running.get_mut(&id) {
-            let ended = transfer.is_none().then_some(closed);
-            running.wave.add(transfer, ended);
+            let ended = transfer.err().map(|failure| Moved {
+                result: Err(failure),
+                at: match failure {
+                    // That was known before the first of them moved.
+                    MoveFailure::Unopened => running.wave.began_at.unwrap_or(now),
+                    MoveFailure::Limit | MoveFailure::Closed => now,
+                },
+            });
+            running.wave.add(transfer.ok(), ended);
         }
-        Ok(transfer.is_some())
+        Ok(transfer.is_ok())
     }
 
-    /// Begins transfers of which each is submitted when the one before it is over.
+    /// Begins transfers of which each is submitted when the one before it is over. Their owners are met before the first of them
+    /// moves.
     pub(crate) fn begin_sequence(
         &mut self,
         id: u64,
@@ -89,8 +96,18 @@ impl<P: Ports> Stage<'_, P> {
         look_after: Option<Span>,
     ) -> Staged<()> {
         self.make_ready(id, &moves);
+        let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
+            return Ok(());
+        };
+        let now = self.clocks(&actor);
+        for wanted in moves.iter().filter(|wanted| !wanted.local) {
+            if let Some(range) = self.range_of(&wanted.replica) {
+                self.meet(&(actor.clone(), range.segment));
+            }
+        }
         if let Some(running) = self.running.get_mut(&id) {
             running.queue = moves.into();
+            running.wave.began_at = Some(now);
         }
         self.look_after(id, look_after);
         self.go_on_with(id)

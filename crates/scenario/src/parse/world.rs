@@ -4,7 +4,7 @@ use super::names::{Kind, Named, Names};
 use super::problems::{Problems, shown};
 use super::rules::MOST_PAYLOAD_BYTES;
 use super::segments::segments;
-use super::tree::{Table, Value, array, table, text};
+use super::tree::{Table, Value, array, boolean, table, text};
 use super::values::{duration, is_name, size};
 use crate::error::ProblemKind;
 use crate::{Timeouts, World, words};
@@ -15,7 +15,7 @@ use toml::de::DeValue;
 /// A part of a payload: what lands at once.
 const CHUNK_BYTES: u64 = 64 * 1024;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "segments",
     "clients",
     "timeouts",
@@ -23,6 +23,7 @@ const KEYS: [&str; 8] = [
     "chunk",
     "slice",
     "local_buffer",
+    "checksums",
     "flags",
 ];
 
@@ -83,6 +84,10 @@ pub(super) fn read<'a>(world: &Table<'a>, names: &mut Names<'a>, problems: &mut 
             .get("local_buffer")
             .and_then(|value| local_buffer(value, problems))
             .unwrap_or(World::LOCAL_BUFFER_BYTES),
+        checksums: world
+            .get("checksums")
+            .and_then(|value| boolean(value, "`checksums = true`", problems))
+            .unwrap_or(false),
         flags: flags(world, problems),
     }
 }

@@ -198,7 +198,7 @@ pub enum Verb {
     PollTasks,
     /// A free worker executes the task that waits longest. Mirrors `client_service.cpp:ExecuteTask`.
     RunTask,
-    /// Mirrors the destruction of a client: its segments are unmounted.
+    /// Mirrors the destruction of a client: its segments are unmounted, and every transfer of it ends.
     Close,
     /// Queries and keeps the descriptors with their lease. Mirrors a get session's start.
     GetStart,

@@ -156,6 +156,8 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(delivery);
         };
         let substitutions = self.substitutions(&actor)?;
+        let takes = self.takes_at_answer(message);
+        let before = takes.and_then(|_| self.signs(&actor));
         let Some(client) = self.clients.get_mut(&actor) else {
             return Ok(delivery);
         };
@@ -172,6 +174,9 @@ impl<M: MasterSide> RealClients<M> {
         }
         if delivery.answer.is_some() {
             self.heard(message);
+            if let Some(id) = takes {
+                self.await_taken(id, before)?;
+            }
         }
         if let Some(Ok(response)) = delivery.answer {
             delivery.answer = Some(Ok(self.sessions.read(message, response)));

@@ -64,6 +64,7 @@ impl<M: MasterSide> RealClients<M> {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
                 .chain(settings.map(|(name, value)| (name.to_owned(), value)))
+                .chain(support::checksums(&self.plan.world))
                 // Its id stands in a line of that level.
                 .chain([("GLOG_minloglevel".to_owned(), "0".to_owned())])
                 .collect(),
@@ -188,6 +189,18 @@ impl<M: MasterSide> RealClients<M> {
             client.agent.resume()
         };
         done.map_err(PortError::new)
+    }
+
+    /// Waits until its process has ended by itself.
+    pub(super) fn await_end(&mut self, actor: &str) -> PortResult<()> {
+        let client = self.client(actor)?;
+        let status = client.agent.wait_for_end(LIMIT).map_err(PortError::new)?;
+        match status {
+            Some(_) => Ok(()),
+            None => Err(PortError(format!(
+                "the unmodified client {actor} parts from its model, for which its process has ended: it lives"
+            ))),
+        }
     }
 
     /// Ends its process at once. Says how many of its connections to the master were seen closing.

@@ -22,6 +22,7 @@ mod sessions;
 mod standing;
 mod streams;
 mod support;
+mod taking;
 mod transfers;
 mod verbs;
 

@@ -40,6 +40,10 @@ impl<M: MasterSide> Clients for RealClients<M> {
         self.begin(begun)
     }
 
+    fn await_exit(&mut self, actor: &str) -> PortResult<()> {
+        self.await_end(actor)
+    }
+
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
         let told = self.end(id, predicted)?;
         if let Some(actor) = told

@@ -12,7 +12,7 @@ use moonquake_stage::{PortError, PortResult};
 use std::time::Instant;
 
 /// So many reads are those of a thread that polls: an operation has no other use for them.
-const POLLING_READS: u64 = 200;
+pub(super) const POLLING_READS: u64 = 200;
 
 /// What an operation with a transfer is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -60,6 +60,13 @@ pub(crate) fn settings(timeouts: &Timeouts) -> Result<[(&'static str, String); 2
     ])
 }
 
+/// The variable that has a real client give checksums and compare them. Mirrors `environ.cpp:GetStoreChecksumEnabled`.
+pub(crate) fn checksums(world: &World) -> Option<(String, String)> {
+    world
+        .checksums
+        .then(|| ("MOONCAKE_STORE_CHECKSUM".to_owned(), "1".to_owned()))
+}
+
 /// Each idle connection that the death of a master breaks costs the real client one call, and a call to a master that is down takes
 /// it 4 to 5 s, by a measure of chance: it connects again and again. The model of the client has neither.
 fn unsupported_fault(plan: &Plan) -> Option<String> {

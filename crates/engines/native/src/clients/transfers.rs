@@ -166,7 +166,7 @@ fn end(relay: &mut Relay, id: RelayTransfer, ending: Ending) -> Result<(), moonq
     match ending {
         Ending::Complete | Ending::NoConnection => Ok(()),
         // The client's own transport does it; nothing else would show that it has.
-        Ending::NoProgress => {
+        Ending::NoProgress | Ending::ClientClosed => {
             relay.client_closed(id)?;
             relay.close(id, Side::Both)
         }

@@ -51,7 +51,8 @@ impl<M: MasterSide> RealClients<M> {
         };
         self.free_values(begun.actor)?;
         if !matches!(begun.action.verb, Verb::Rpc(_)) || self.sessions.tells(begun) {
-            if let Some(name) = &begun.buffer {
+            let closed = self.client(begun.actor)?.closing;
+            if let Some(name) = begun.buffer.as_ref().filter(|_| !closed) {
                 self.register(begun.actor, name, begun.capacity)?;
                 self.watch_again(begun.actor, name)?;
                 operation.buffer = Some(name.clone());
@@ -65,7 +66,12 @@ impl<M: MasterSide> RealClients<M> {
                 client.closing = true;
                 client.page.open_gates();
             }
+            let takes = begun.value.is_some() && begun.action.verb != Verb::PutWrite;
+            let before = self.signs(begun.actor).filter(|_| takes);
+            let client = self.client(begun.actor)?;
             operation.ticket = Some(client.agent.submit(&call.command).map_err(PortError::new)?);
+            self.operations.insert(begun.id, operation);
+            return self.await_taken(begun.id, before);
         }
         self.operations.insert(begun.id, operation);
         Ok(())
@@ -278,7 +284,14 @@ impl<M: MasterSide> RealClients<M> {
         let mut buffers = Vec::new();
         for key in &begun.keys {
             let size = self.size_of(key, begun.step);
-            buffers.push(Range { offset, size });
+            // What its buffer has left for it.
+            let left = begun
+                .capacity
+                .map(|bytes| bytes.saturating_sub(offset - at.offset));
+            buffers.push(Range {
+                offset,
+                size: left.map_or(size, |left| left.min(size)),
+            });
             offset += size;
         }
         let keys = begun.keys.clone();
@@ -461,6 +474,10 @@ fn told(verb: Verb, real: &agent::Outcome, predicted: &Outcome) -> PortResult<To
         }),
         (Verb::BatchExist, Real::Numbers(all)) => {
             sure(Outcome::Batch(all.iter().map(|one| truth(*one)).collect()))
+        }
+        // A client that is closed answers for none of the keys.
+        (Verb::GetStart | Verb::GetRead | Verb::PutWrite, Real::Numbers(all)) if all.is_empty() => {
+            of_length(0, predicted)
         }
         (Verb::GetStart | Verb::GetRead | Verb::PutWrite | Verb::Rpc(_), Real::Numbers(all)) => sure(
             all.first()

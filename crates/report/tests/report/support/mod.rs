@@ -58,6 +58,7 @@ pub(crate) fn plan() -> Plan {
             chunk_bytes: 64 << 10,
             slice_bytes: World::SLICE_BYTES,
             local_buffer_bytes: World::LOCAL_BUFFER_BYTES,
+            checksums: false,
             flags: BTreeMap::new(),
         },
         fault: Fault {
