@@ -3,6 +3,7 @@
 //! A master needs no such thread: its controller ticks every sleeper. In a client, timers and long waits end by themselves when the
 //! clock has reached them, and the kernel, which knows nothing of that clock, has to be told.
 
+use crate::credit;
 use crate::layout::client::{ClientPart, HELPER_ABSENT, HELPER_PRESENT, MODE_CLIENT};
 use crate::page::page;
 use crate::slot;
@@ -33,7 +34,7 @@ pub(crate) fn forget_environment() {
     }
 }
 
-/// Makes sure that the thread exists before the calling one sets a timer or waits long.
+/// Makes sure that the thread exists before the calling one sets a timer, waits long or is told to send later.
 pub(crate) fn ensure_helper(client: &'static ClientPart) {
     let absent = client.helper.load(Ordering::SeqCst) == HELPER_ABSENT;
     if !absent || !is_owner() {
@@ -56,6 +57,7 @@ extern "C" fn helper(_: *mut c_void) -> *mut c_void {
         let generation = client.clock_generation.load(Ordering::SeqCst);
         timers::fire_due(page);
         slot::wake_due(page);
+        credit::tell_senders(client);
         client.generation_seen.store(generation, Ordering::SeqCst);
         system::futex_wake(&client.generation_seen);
         system::futex_wait(&client.clock_generation, generation, None);

@@ -1,4 +1,5 @@
-//! What a client's page has beside a master's: virtual timers, the log of socket calls, the pause of a transport thread.
+//! What a client's page has beside a master's: virtual timers, the log of socket calls, the pause of a transport thread, and how many
+//! bytes a connection may send.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -27,6 +28,15 @@ pub const PAUSE_NONE: u32 = 0;
 pub const PAUSE_ARMED: u32 = 1;
 /// A thread stands at exactly that byte.
 pub const PAUSE_HIT: u32 = 2;
+
+/// Rules that say which connections are metered.
+pub const METERS: usize = 64;
+/// Metered connections that may be open at once.
+pub const CREDITS: usize = 256;
+/// In [`Meter::which`]: there is a rule.
+pub const METER_SET: u32 = 1 << 16;
+/// In [`Meter::which`]: the port is the connection's own; else it is that of the other end.
+pub const METER_OWN: u32 = 1 << 17;
 
 /// The thread that fires timers does not exist yet, so nothing can be due.
 pub const HELPER_ABSENT: u32 = 0;
@@ -91,15 +101,43 @@ pub struct Pause {
     pub lock: AtomicU32,
 }
 
+/// Connections that send no more than they are told. Written by the controller, never taken back.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// The port, [`METER_SET`] and perhaps [`METER_OWN`], written last; 0 while the entry is empty.
+    pub which: AtomicU32,
+    /// Bytes that such a connection may send by itself, such as the first header.
+    pub free_bytes: AtomicU32,
+}
+
+/// One metered connection. Made and removed by the process, under [`ClientPart::credit_lock`].
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Credit {
+    /// The descriptor plus one, 0 while the entry is free; written last.
+    pub descriptor_plus_one: AtomicU32,
+    /// Local port in the upper, peer's port in the lower half.
+    pub ports: AtomicU32,
+    /// Bytes that it may have sent by now. Raised by the controller.
+    pub limit_bytes: AtomicU64,
+    /// Bytes that it has sent, written by the sender alone.
+    pub sent_bytes: AtomicU64,
+    /// 1 while its sender waits for an event that the kernel has no reason for.
+    pub waits: AtomicU32,
+    /// Unused.
+    pub reserved: AtomicU32,
+}
+
 /// The client's part of the page.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ClientPart {
     /// `MODE_*`, written by the controller before the start.
     pub mode: AtomicU32,
-    /// Raised by the controller after each change of the clocks; a futex.
+    /// Raised by the controller after each change of the clocks or of a credit; a futex.
     pub clock_generation: AtomicU32,
-    /// The last generation for which everything due was fired and woken; a futex.
+    /// The last generation for which everything due was fired and woken, and every sender with new credit was told; a futex.
     pub generation_seen: AtomicU32,
     /// `HELPER_*`.
     pub helper: AtomicU32,
@@ -117,10 +155,18 @@ pub struct ClientPart {
     pub log_taken: AtomicU32,
     /// Entries dropped: those that found the log full after the gates were opened.
     pub log_lost: AtomicU32,
+    /// Lock of those who make or remove an entry of [`ClientPart::credits`], as [`ClientPart::timer_lock`].
+    pub credit_lock: AtomicU32,
+    /// 1 once connections may send whatever they have.
+    pub meters_open: AtomicU32,
     /// Unused.
     pub reserved: AtomicU32,
     /// The pause.
     pub pause: Pause,
+    /// Which connections are metered.
+    pub meters: [Meter; METERS],
+    /// Those that have sent something.
+    pub credits: [Credit; CREDITS],
     /// Running timers.
     pub timers: [Timer; TIMERS],
     /// Entry `n` is at `n % SOCKET_LOG`.

@@ -6,7 +6,8 @@
 //!
 //! The page says which process this is. In a master it is all of the above. In a client (Python with the client library in it) condition variables and
 //! random devices stay libc's; clocks and long sleeps are the page's, timers and long condition waits follow them (`timers`,
-//! `client_conditions`), and calls on TCP sockets can be logged by address and stopped at a byte (`transfers`).
+//! `client_conditions`), and calls on TCP sockets can be logged by address and stopped at a byte (`transfers`), or send no more than
+//! they are told (`credit`).
 //!
 //! It is a `cdylib` only: linked into a Rust program it would take that program's clock away.
 #![allow(
@@ -25,7 +26,11 @@ mod clocks;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod conditions;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod credit;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod page;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod polling;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod random;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -5,9 +5,11 @@
 
 use crate::client::{self, Locked, lock};
 use crate::clocks;
+use crate::credit;
 use crate::layout::client::{ClientPart, TIMERS, Timer};
 use crate::layout::{Page, SERVED_MONOTONIC};
 use crate::page::page;
+use crate::polling;
 use crate::slot;
 use crate::system;
 use libc::{c_int, itimerspec};
@@ -199,6 +201,8 @@ unsafe extern "C" fn timerfd_gettime(descriptor: c_int, current: *mut itimerspec
 extern "C" fn close(descriptor: c_int) -> c_int {
     if let Some(client) = client::part() {
         forget(client, descriptor);
+        credit::forget(client, descriptor);
+        polling::forget(descriptor);
     }
     // SAFETY: no memory involved.
     let result = unsafe { system::raw(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };

@@ -1,8 +1,9 @@
-//! Calls that move bytes through sockets. They are the kernel's own; in a client those on TCP sockets can be logged by address, and one
-//! thread can be made to stand still at an exact byte.
+//! Calls that move bytes through sockets. They are the kernel's own; in a client those on TCP sockets can be logged by address, one
+//! thread can be made to stand still at an exact byte, and a metered connection sends no more than it is told ([`credit`]).
 
 use crate::client::{self, lock};
 use crate::clocks;
+use crate::credit;
 use crate::layout::client::{ClientPart, PAUSE_ARMED, PAUSE_HIT, PAUSE_NONE, RECEIVED, SENT, SOCKET_LOG};
 use crate::layout::{SERVED_MONOTONIC, SERVED_REALTIME};
 use crate::page::page;
@@ -12,6 +13,7 @@ use libc::{c_int, iovec};
 use std::sync::atomic::Ordering;
 
 /// One call: which way, on what, and how the kernel does it with these buffers or with some of their bytes.
+#[derive(Clone, Copy)]
 pub(crate) struct Transfer<'a> {
     pub(crate) direction: u32,
     pub(crate) descriptor: c_int,
@@ -29,17 +31,33 @@ impl Transfer<'_> {
         };
         let logged = client.log_sockets.load(Ordering::Relaxed) != 0;
         let paused = client.pause.state.load(Ordering::SeqCst) != PAUSE_NONE;
-        if !logged && !paused {
+        let metered = self.direction == SENT && credit::is_on(client);
+        if !logged && !paused && !metered {
             return (self.perform)(self.parts);
         }
         let Some(ports) = sockets::tcp_ports(self.descriptor) else {
             return (self.perform)(self.parts);
         };
+        let credit = metered.then(|| credit::of(client, self.descriptor, ports));
+        let Some(credit) = credit.flatten() else {
+            return self.move_bytes(client, ports);
+        };
+        credit::spend(client, credit, total(self.parts), |from, most| {
+            let parts = &cut(self.parts, from, most)[..];
+            Transfer { parts, ..*self }.move_bytes(client, ports)
+        })
+    }
+
+    /// Does it, logged and stopped as it was asked for.
+    fn move_bytes(&self, client: &'static ClientPart, ports: (u16, u16)) -> isize {
+        let paused = client.pause.state.load(Ordering::SeqCst) != PAUSE_NONE;
         if paused && self.takes && self.matches(client, ports) {
             return self.run_to_the_byte(client, ports);
         }
         let moved = (self.perform)(self.parts);
-        self.log(client, ports, self.parts, moved);
+        if client.log_sockets.load(Ordering::Relaxed) != 0 {
+            self.log(client, ports, self.parts, moved);
+        }
         moved
     }
 
@@ -193,7 +211,7 @@ fn stand_still(client: &ClientPart) {
 
 /// The answer for both halves. A second half that moved nothing does not matter, unless the connection broke: then the bytes of the
 /// first do not matter either.
-fn together(done: u64, moved: isize) -> isize {
+pub(crate) fn together(done: u64, moved: isize) -> isize {
     let nothing = [-libc::EAGAIN as isize, -libc::EINTR as isize];
     match moved {
         _ if done == 0 => moved,

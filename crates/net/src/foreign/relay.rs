@@ -1,10 +1,12 @@
 //! What a foreign client takes for an owner of memory.
 
+mod look;
+
 use super::introduction::{introduce, look_up};
 use super::kernel::end_of;
 use super::lanes::Lanes;
 use super::passage::{Passage, Stage, Stop};
-use super::socket::{RECEIVE_BYTES, is_hung_up, listen, unread_bytes};
+use super::socket::{RECEIVE_BYTES, is_hung_up, listen};
 use super::wait::{Waited, poll_until, wait_unless};
 use super::{Gone, RelayEvent};
 use crate::runtime::{Net, NetError};
@@ -138,61 +140,6 @@ impl Relay {
         });
         self.passages.insert(transfer, passage);
         transfer
-    }
-
-    /// Bytes of the payload that were not passed on.
-    pub(super) fn missing(&self, transfer: RelayTransfer) -> u64 {
-        self.passages.get(&transfer).map_or(0, Passage::missing)
-    }
-
-    /// How many bytes can be carried without waiting for the sender; 1 if it is gone, so that carrying tells it. `None`:
-    /// nothing has come.
-    pub(super) fn ready(&self, transfer: RelayTransfer) -> Option<u64> {
-        let passage = self.passages.get(&transfer)?;
-        let client = self.lanes.client(passage.lane);
-        let sender = if passage.is_write() {
-            client.as_deref()
-        } else {
-            self.partners.get(&passage.lane)
-        };
-        let Some(sender) = sender else { return Some(1) };
-        match unread_bytes(sender) {
-            0 => is_hung_up(sender).then_some(1),
-            count => Some(count),
-        }
-    }
-
-    /// Transfers that nobody has taken, in the order of arrival.
-    pub fn pending(&self) -> Vec<(RelayTransfer, DataHeader)> {
-        let state = self.lanes.state();
-        let untaken = state.arrived.iter();
-        untaken
-            .map(|(id, arrived)| (RelayTransfer(*id), arrived.header()))
-            .collect()
-    }
-
-    /// What a transfer asks for.
-    pub fn header(&self, transfer: RelayTransfer) -> Option<DataHeader> {
-        self.passages.get(&transfer).map(Passage::header)
-    }
-
-    /// The data connection of a transfer, as a side sees it: its own port and that of the relay. An owner has one once it is opened.
-    pub fn ports(&self, transfer: RelayTransfer, side: Side) -> Option<(u16, u16)> {
-        let lane = self.passages.get(&transfer)?.lane;
-        let client = self.lanes.client(lane);
-        let owner = self.partners.get(&lane).filter(|_| side == Side::Owner);
-        let end = owner.or(client.as_deref().filter(|_| side == Side::Client))?;
-        Some((end.peer_addr().ok()?.port(), end.local_addr().ok()?.port()))
-    }
-
-    /// Where the relay takes data connections.
-    pub fn data_port(&self) -> u16 {
-        self.lanes.data_address().port()
-    }
-
-    /// Bytes of the payload that were passed on.
-    pub fn moved(&self, transfer: RelayTransfer) -> Option<u64> {
-        self.passages.get(&transfer).map(|passage| passage.moved)
     }
 
     /// Passes the header on, over a connection of its own to the owner's data listener; a client's connection keeps its
@@ -486,19 +433,9 @@ impl Relay {
         Ok(open.len() + ended)
     }
 
-    /// Data connections of the client that are open now.
-    pub fn open_connections(&self) -> usize {
-        self.lanes.open().len()
-    }
-
     /// What happened since the last call, in the order of the calls of this relay.
     pub fn log(&mut self) -> Vec<RelayEvent> {
         std::mem::take(&mut self.log)
-    }
-
-    /// What could not be passed on, since the beginning.
-    pub fn problems(&self) -> Vec<String> {
-        self.lanes.state().problems.clone()
     }
 
     fn passage(&self, transfer: RelayTransfer, what: &str) -> Result<&Passage, NetError> {

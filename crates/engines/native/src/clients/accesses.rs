@@ -19,7 +19,7 @@ impl<M: MasterSide> RealClients<M> {
             let base = client.agent.hello().arena_base;
             for access in client.page.drain_sockets() {
                 self.faults.explain(actor, base, &access);
-                // The client may send ahead of what is known of a transfer, and only there.
+                // The client may send a header before it is known of which transfer it is, and only there.
                 let is_data = relayed.contains(&access.peer_port) || self.streams.knows(actor, &access);
                 if is_data && self.streams.enter(actor, &access)? {
                     continue;
@@ -120,7 +120,7 @@ impl<M: MasterSide> RealClients<M> {
         self.streams.open(opening)
     }
 
-    /// Waits until the logs tell of all bytes of a transfer that have moved on, and its sender has sent what its kernel takes.
+    /// Waits until the logs tell of all bytes of a transfer that have moved on, and its sender waits until it may send more.
     pub(super) fn await_logs(&mut self, transfer: u64, to: u64) -> PortResult<()> {
         loop {
             self.look()?;
@@ -135,12 +135,17 @@ impl<M: MasterSide> RealClients<M> {
             })?;
         }
         self.await_rest(transfer)?;
+        if let Some((actor, ahead)) = self.streams.ahead(transfer, to) {
+            return Err(PortError(format!(
+                "the transport of {actor} has moved {ahead} bytes of a payload, of which it was let move {to}"
+            )));
+        }
         self.streams.moved(transfer, to);
         Ok(())
     }
 
-    /// A thread that has sent what its kernel takes waits for its sockets. The kernel of a loopback connection has woken it by the time
-    /// that the relay has read, so one that waits has nothing to do.
+    /// A thread that has sent what it may waits for its sockets. It has been woken by the time that the relay has read, so one that waits
+    /// has nothing to do.
     fn await_rest(&mut self, transfer: u64) -> PortResult<()> {
         let end = Instant::now() + LIMIT;
         loop {
@@ -171,12 +176,9 @@ impl<M: MasterSide> RealClients<M> {
         }
     }
 
-    /// An operation has failed: what was read ahead for it was read before.
+    /// An operation has failed.
     pub(super) fn failed(&mut self, actor: &str) -> PortResult<()> {
         self.look()?;
-        for transfer in self.transfers.of(actor) {
-            self.streams.read_ahead(transfer);
-        }
         self.new_epoch(actor)?;
         self.plant_later(actor);
         Ok(())
@@ -185,6 +187,11 @@ impl<M: MasterSide> RealClients<M> {
     /// Ends a transfer, also for the witness.
     pub(super) fn close_real(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
         let well = self.transfers.close(transfer, ending)?;
+        if well {
+            self.let_follow(transfer);
+        } else {
+            self.let_owner_go(transfer);
+        }
         self.look()?;
         self.streams.close(transfer, well, ending != Ending::ClientGone);
         Ok(well)

@@ -194,6 +194,9 @@ impl<M: MasterSide> RealClients<M> {
             let Some(relay) = self.transfers.relay(actor, &owner)? else {
                 continue;
             };
+            if let Some(port) = self.transfers.data_port(actor, &owner.home) {
+                self.meter_client(actor, port)?;
+            }
             let substitution = Substitution::new(owner.segment.te_endpoint, relay.to_string());
             all.push(substitution.map_err(PortError::new)?);
         }

@@ -11,6 +11,7 @@
 mod accesses;
 mod buffers;
 mod calls;
+mod credit;
 mod ended;
 mod faults;
 mod life;

@@ -3,11 +3,8 @@
 //! On a data connection the bytes of each direction follow each other: a header or a status, which lie anywhere, and the payload of
 //! that transfer, then those of the next. So every logged byte belongs to one transfer, and must lie where that transfer has it.
 //!
-//! **Who reads ahead.** A sender's transport reads memory as soon as its kernel takes bytes, long before they are moved on. The
-//! record has such reads at instants that do not depend on the kernel: with the part that they belong to, when that moves on; what
-//! was read beyond that, as one access when the operation fails, before its result; and as one when the transfer is closed early. So an
-//! access behind a failure is one that was made behind it. What was read ahead for a client that is killed is left out: it lay before
-//! the kill, and the record has nothing before the kill to put it to.
+//! **When bytes are read.** A sender may send what moves now ([`super::credit`]), and its transport reads them at that moment. What it has
+//! read of a part that did not get through, because the other end was gone by then, is told when the transfer is closed.
 
 use crate::process::{Direction, SocketAccess};
 use moonquake_protocol::datapath::{DATA_HEADER_BYTES, DataHeader, DataOperation, DataVersion, STATUS_BYTES};
@@ -59,7 +56,7 @@ struct Stream {
 #[derive(Debug)]
 struct Flow {
     connection: Connection,
-    /// Whether it reads its memory, and may do so ahead.
+    /// Whether it reads its memory.
     sends: bool,
     size: u64,
     logged: u64,
@@ -212,6 +209,26 @@ impl Streams {
         Some((late.connection.0.clone(), late.logged))
     }
 
+    /// The connection of an end of a transfer.
+    pub(super) fn connection(&self, transfer: u64, end: End) -> Option<&Connection> {
+        self.flows.get(&(transfer, end)).map(|flow| &flow.connection)
+    }
+
+    /// The connection on which the payload of a transfer is sent.
+    pub(super) fn sending(&self, transfer: u64) -> Option<Connection> {
+        let ends = [End::Near, End::Far];
+        let mut flows = ends.iter().filter_map(|end| self.flows.get(&(transfer, *end)));
+        Some(flows.find(|flow| flow.sends)?.connection.clone())
+    }
+
+    /// Whose log tells of more bytes of a transfer than `to`, and how many those are.
+    pub(super) fn ahead(&self, transfer: u64, to: u64) -> Option<(String, u64)> {
+        let ends = [End::Near, End::Far];
+        let mut flows = ends.iter().filter_map(|end| self.flows.get(&(transfer, *end)));
+        let early = flows.find(|flow| flow.logged > to)?;
+        Some((early.connection.0.clone(), early.logged))
+    }
+
     /// Which thread of which process still has bytes of a transfer to send, and how many it has sent.
     pub(super) fn sender(&self, transfer: u64) -> Option<(String, u32, u64)> {
         let ends = [End::Near, End::Far];
@@ -255,17 +272,10 @@ impl Streams {
         }
     }
 
-    /// What was read ahead for a transfer belongs before what comes next.
-    pub(super) fn read_ahead(&mut self, transfer: u64) {
-        for end in [End::Near, End::Far] {
-            self.tell(transfer, end, u64::MAX);
-        }
-    }
-
     /// A transfer is over; its connections with it, unless all went well.
     pub(super) fn close(&mut self, transfer: u64, well: bool, client_lives: bool) {
         if client_lives {
-            self.read_ahead(transfer);
+            self.moved(transfer, u64::MAX);
         }
         for end in [End::Near, End::Far] {
             if let Some(flow) = self.flows.remove(&(transfer, end)).filter(|_| !well) {

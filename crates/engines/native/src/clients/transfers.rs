@@ -96,16 +96,22 @@ impl Transfers {
         std::mem::take(&mut self.log)
     }
 
+    /// The port at which a client's data connections to an owner are taken.
+    pub(super) fn data_port(&self, actor: &str, home: &str) -> Option<u16> {
+        let relay = self.relays.get(&(actor.to_owned(), home.to_owned()))?;
+        Some(relay.data_port())
+    }
+
     /// The ports at which relays take data connections of a client.
     pub(super) fn data_ports(&self, actor: &str) -> Vec<u16> {
         let mine = self.relays.iter().filter(|((client, _), _)| client == actor);
         mine.map(|(_, relay)| relay.data_port()).collect()
     }
 
-    /// The transfers of a client that are open.
-    pub(super) fn of(&self, actor: &str) -> Vec<u64> {
-        let mine = self.open.iter().filter(|(_, open)| open.pair.0 == actor);
-        mine.map(|(id, _)| *id).collect()
+    /// Whether both ends of a transfer are there, so that bytes can move.
+    fn stands(&self, transfer: u64) -> bool {
+        let stands = |open: &Open| Some(self.relays.get(&open.pair)?.stands(open.relay?));
+        self.open.get(&transfer).and_then(stands).unwrap_or(false)
     }
 
     fn at(&mut self, transfer: u64) -> Option<(&mut Relay, RelayTransfer)> {
@@ -246,6 +252,7 @@ impl<M: MasterSide> RealClients<M> {
         });
         let id = self.unless_ended(taken)?;
         self.near_opens(spec, id)?;
+        self.meter_owner(&spec.actor, &spec.owner)?;
         let accepted = match self.transfers.relays.get_mut(&pair) {
             Some(relay) => relay.open(id).map_err(PortError::new)?,
             None => false,
@@ -283,6 +290,9 @@ impl<M: MasterSide> RealClients<M> {
         match self.transfers.open.get(&transfer) {
             Some(open) if open.relay.is_none() => self.local_part(transfer, len),
             Some(_) => {
+                if self.transfers.stands(transfer) {
+                    self.let_send(transfer, len)?;
+                }
                 let Some((bytes, to)) = self.transfers.carry(transfer, len)? else {
                     return Ok(None);
                 };

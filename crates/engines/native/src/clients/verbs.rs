@@ -64,7 +64,7 @@ impl<M: MasterSide> RealClients<M> {
             if begun.action.verb == Verb::Close {
                 // It ends when its threads do, and they sleep.
                 client.closing = true;
-                client.page.open_gates();
+                client.page.open_sleeps();
             }
             let takes = begun.value.is_some() && begun.action.verb != Verb::PutWrite;
             let before = self.signs(begun.actor).filter(|_| takes);

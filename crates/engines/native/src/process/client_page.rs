@@ -108,9 +108,7 @@ impl ClientPage {
     /// Sets both clocks. Timers and condition waits that are due by then end soon; [`ClientPage::await_timers`] waits for that.
     pub fn set_clocks(&self, clocks: Clocks) {
         self.shared.set_clocks(clocks);
-        let generation = &self.page().client.clock_generation;
-        generation.fetch_add(1, Ordering::SeqCst);
-        page::wake(generation);
+        self.note_generation();
     }
 
     /// Waits until every timer and condition wait that was due at the last [`ClientPage::set_clocks`] has been fired or woken. What the
@@ -202,9 +200,16 @@ impl ClientPage {
         })
     }
 
-    /// Lets everything through from now on, so that the process can end: sleeps, condition waits, the pause, and the socket log,
-    /// whose entries are dropped when it is full.
+    /// Lets everything through from now on, so that the process can end: what [`ClientPage::open_sleeps`] does, and metered connections.
     pub fn open_gates(&self) {
+        self.open_sleeps();
+        self.page().client.meters_open.store(1, Ordering::SeqCst);
+        self.note_generation();
+    }
+
+    /// Lets every thread through from now on, so that the store can be closed: sleeps, condition waits, the pause, and the socket log,
+    /// whose entries are dropped when it is full. Connections send what they are told still.
+    pub fn open_sleeps(&self) {
         self.shared.open_gates();
         self.release_pause();
         page::wake(&self.page().client.log_taken);

@@ -7,6 +7,7 @@
 
 mod admin;
 pub mod client;
+mod client_credit;
 mod client_page;
 mod client_sockets;
 mod error;
@@ -31,6 +32,7 @@ mod threads;
 
 pub use admin::{Admin, AdminError, KeyDescriptor, KeyState, Metrics, SegmentDetail, SegmentsDetail};
 pub use client::Client;
+pub use client_credit::MeteredBy;
 pub use client_page::{ClientPage, SleepKind, Sleeper};
 pub use client_sockets::{Direction, PauseRule, SocketAccess};
 pub use error::ProcessError;
