@@ -1,5 +1,5 @@
-//! Sockets are real. A client that would listen on every interface listens on loopback only, and its kernel takes little ahead of what is read. Otherwise the outcome of `bind` and `listen` is noted, so that a controller learns at once that the process is
-//! reachable, or that it never will be because its port is taken.
+//! Sockets are real. A client that would listen on every interface listens on loopback only. Otherwise the outcome of `bind` and `listen`
+//! is noted, so that a controller learns at once that the process is reachable, or that it never will be because its port is taken.
 
 use crate::client;
 use crate::layout::{Page, SOCKET_BIND_FAILED, SOCKET_EVENTS, SOCKET_LISTEN};
@@ -143,36 +143,27 @@ pub(crate) fn tcp_ports(descriptor: c_int) -> Option<(u16, u16)> {
     Some((local, peer))
 }
 
-/// Bytes of a client's TCP socket that the kernel takes to be sent; it reckons with twice as many. By itself it would take megabytes, as
-/// the size of the machine has it, and a transport would have read all of a payload before a byte of it has moved on.
-const SEND_BYTES: c_int = 32 << 10;
-
-/// Bytes of a segment, as on Ethernet. Those of loopback are as large as the room, and a sender that waits for a whole one is let go on by
-/// timers of the kernel, at any time.
+/// Bytes of a segment, as on Ethernet. Those of loopback are as large as the room at the other end, and a sender that waits for a whole one
+/// is let go on by timers of the kernel.
 const SEGMENT_BYTES: c_int = 1_448;
 
-/// Gives a TCP socket of a client little room to send ahead. What a listener accepts has what the listener has.
-fn limit_room(socket: c_int) {
+/// Gives a TCP socket of a client small segments. What a listener accepts has those of the listener.
+fn limit_segments(socket: c_int) {
     if client::part().is_none()
         || option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL) != Some(libc::IPPROTO_TCP)
     {
         return;
     }
-    for (level, name, value) in [
-        (libc::SOL_SOCKET, libc::SO_SNDBUF, SEND_BYTES),
-        (libc::IPPROTO_TCP, libc::TCP_MAXSEG, SEGMENT_BYTES),
-    ] {
-        let args = [
-            socket as usize,
-            level as usize,
-            name as usize,
-            std::ptr::from_ref(&value) as usize,
-            size_of::<c_int>(),
-            0,
-        ];
-        // SAFETY: the value is readable. A socket that cannot do it still works.
-        let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
-    }
+    let args = [
+        socket as usize,
+        libc::IPPROTO_TCP as usize,
+        libc::TCP_MAXSEG as usize,
+        std::ptr::from_ref(&SEGMENT_BYTES) as usize,
+        size_of::<c_int>(),
+        0,
+    ];
+    // SAFETY: the value is readable. A socket that cannot do it still works.
+    let _ = unsafe { system::raw(libc::SYS_setsockopt, args) };
 }
 
 /// Interposes libc's function.
@@ -181,7 +172,7 @@ fn limit_room(socket: c_int) {
 /// As libc's: `address` must be readable for `length` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn connect(socket: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    limit_room(socket);
+    limit_segments(socket);
     let args = [socket as usize, address as usize, length as usize, 0, 0, 0];
     // SAFETY: the caller's arguments.
     system::c_result(unsafe { system::raw(libc::SYS_connect, args) }) as c_int
@@ -197,7 +188,7 @@ unsafe extern "C" fn bind(socket: c_int, address: *const sockaddr, length: sockl
     // SAFETY: the caller's promise.
     let loopback =
         client::part().and_then(|_| unsafe { loopback_for(socket, address, length as usize, &mut storage) });
-    limit_room(socket);
+    limit_segments(socket);
     let passed_on = loopback.unwrap_or(address);
     let args = [socket as usize, passed_on as usize, length as usize, 0, 0, 0];
     // SAFETY: the caller's arguments, or an address of the same length in `storage`.

@@ -53,7 +53,8 @@ fn plant(agent: &Agent, page: &ClientPage, kind: AccessKind) -> Result<Measured,
     let address = agent.hello().arena_base + PLANTED.offset;
     let touch = |way: &'static str| {
         let command = Command::Touch {
-            range: PLANTED,
+            address,
+            size: PLANTED.size,
             way,
             write: kind.write,
         };

@@ -115,6 +115,19 @@ pub enum Accessed {
         /// One past the last byte.
         to: u64,
     },
+    /// Bytes of a segment were accessed by something that is no transfer.
+    Segment {
+        /// The process that did it.
+        actor: String,
+        /// The segment.
+        home: String,
+        /// Written or read.
+        write: bool,
+        /// The first byte within the segment.
+        from: u64,
+        /// One past the last byte.
+        to: u64,
+    },
 }
 
 /// The clients of one run, where they are processes of their own. Every method stands for nothing by itself.

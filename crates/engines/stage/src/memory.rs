@@ -306,10 +306,47 @@ impl<P: Ports> Stage<'_, P> {
                         });
                     }
                 }
+                Accessed::Segment {
+                    actor,
+                    home,
+                    write,
+                    from,
+                    to,
+                } => {
+                    let touched = Range {
+                        segment: home,
+                        offset: from,
+                        size: to - from,
+                    };
+                    for (name, from, to) in self.watched_within(&touched) {
+                        self.buffers.pending.push(Access {
+                            actor: actor.clone(),
+                            op: None,
+                            name,
+                            write,
+                            from,
+                            to,
+                        });
+                    }
+                }
             }
         }
         self.log_accesses();
         Ok(())
+    }
+
+    /// Which bytes of which watched ranges lie in a piece of a segment.
+    fn watched_within(&self, piece: &Range) -> Vec<(String, u64, u64)> {
+        let end = piece.offset + piece.size;
+        let watched = self.watched_ranges().into_iter();
+        watched
+            .filter(|(_, range)| range.overlaps(piece))
+            .map(|(name, range)| {
+                let first = piece.offset.max(range.offset) - range.offset;
+                let last = end.min(range.offset + range.size) - range.offset;
+                (name.clone(), first, last)
+            })
+            .collect()
     }
 
     /// The witness: bytes of a transfer moved between the owner's range and the caller's buffer.
@@ -352,13 +389,8 @@ impl<P: Ports> Stage<'_, P> {
             }
         };
         if let Some((moved, write)) = range {
-            let end = moved.offset + moved.size;
-            let watched = self.watched_ranges().into_iter();
-            for (name, range) in watched.filter(|(_, range)| range.overlaps(&moved)) {
-                let first = moved.offset.max(range.offset) - range.offset;
-                let last = end.min(range.offset + range.size) - range.offset;
-                seen.push((name.clone(), write, first, last));
-            }
+            let watched = self.watched_within(&moved).into_iter();
+            seen.extend(watched.map(|(name, first, last)| (name, write, first, last)));
         }
         for (name, write, from, to) in seen {
             self.buffers.pending.push(Access {

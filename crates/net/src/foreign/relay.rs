@@ -322,7 +322,16 @@ impl Relay {
     }
 
     fn close_lane(&mut self, lane: u64, side: Side, what: &str) -> Result<(), NetError> {
-        let owner = side != Side::Client && self.partners.remove(&lane).is_some();
+        let partner = if side == Side::Client {
+            None
+        } else {
+            self.partners.remove(&lane)
+        };
+        let owner = partner.is_some();
+        if let Some(partner) = partner.filter(|_| self.is_sent_to(lane)) {
+            // Its reader is gone, as with one that has unread bytes: an owner that sends is told, and not only one that listens.
+            let _ = partner.set_zero_linger();
+        }
         let client = side != Side::Owner && self.lanes.client(lane).is_some();
         if client {
             self.net.step(what, self.lanes.close(&[lane]))?;
@@ -333,6 +342,13 @@ impl Relay {
             }
         }
         Ok(())
+    }
+
+    /// Whether the owner has bytes to send on a connection.
+    fn is_sent_to(&self, lane: u64) -> bool {
+        let mut of_it = self.passages.values().rev().filter(|passage| passage.lane == lane);
+        let last = of_it.next();
+        last.is_some_and(|passage| !passage.is_write() && passage.missing() > 0)
     }
 
     fn note_closed(&mut self, connection: u64, side: Side, by_relay: bool) {

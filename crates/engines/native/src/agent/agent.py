@@ -15,6 +15,8 @@ import time
 
 PROTOCOL = 1
 MAP_NORESERVE = 0x4000
+MAP_FIXED = 0x10
+MADV_POPULATE_WRITE = 23
 USERFAULTFD = 323
 
 
@@ -213,12 +215,21 @@ class Agent:
         return number(0)
 
     def forget_pages(self, c):
-        offset, size = self.arena.check(c["range"])
-        self.arena.mapping.madvise(mmap.MADV_DONTNEED, offset, size)
-        return number(0)
+        return number(advise(c["address"], c["size"], mmap.MADV_DONTNEED))
+
+    def share_pages(self, c):
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+        mapped = libc.mmap(c["address"], c["size"], mmap.PROT_READ | mmap.PROT_WRITE,
+                           mmap.MAP_SHARED | MAP_FIXED, c["descriptor"], 0)
+        if mapped != c["address"]:
+            return number(-ctypes.get_errno())
+        return number(advise(c["address"], c["size"], MADV_POPULATE_WRITE))
 
     def touch(self, c):
-        view, write = self.arena.view(c["range"]), c["write"]
+        bytes_of = ctypes.c_char * c["size"]
+        view, write = memoryview(bytes_of.from_address(c["address"])).cast("B"), c["write"]
         if c["way"] == "cpu":
             if write:
                 view[:] = b"\x07" * len(view)
@@ -289,6 +300,13 @@ class Agent:
                 value = getattr(self.module.ObjectDataType, value)
             setattr(made, name, value)
         return made
+
+
+def advise(address, size, advice):
+    """0, or minus the number of an error."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(size), advice)
+    return 0 if done == 0 else -ctypes.get_errno()
 
 
 def number(value):

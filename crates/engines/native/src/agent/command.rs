@@ -261,12 +261,20 @@ pub enum Command {
     OpenFaults {},
     /// Closes a descriptor. A number.
     CloseDescriptor { descriptor: i32 },
-    /// Forgets where whole pages of the arena are mapped; what is in them stays. A number.
-    ForgetPages { range: Range },
-    /// Reads or writes bytes of the arena by a way: `cpu`, `file` (a pipe) or `socket` (a connection of the process
+    /// Forgets where whole pages that a file lies under are mapped; what is in them stays. A number: 0, or minus that of an error.
+    ForgetPages { address: u64, size: u64 },
+    /// Puts the file of a descriptor that the process has inherited under whole pages that nobody has written yet, and makes each of
+    /// them present. A number, as with `ForgetPages`.
+    SharePages {
+        descriptor: i32,
+        address: u64,
+        size: u64,
+    },
+    /// Reads or writes bytes of the process by a way: `cpu`, `file` (a pipe) or `socket` (a connection of the process
     /// to itself). How many.
     Touch {
-        range: Range,
+        address: u64,
+        size: u64,
         way: &'static str,
         write: bool,
     },

@@ -18,11 +18,21 @@ impl<M: MasterSide> RealClients<M> {
             let relayed = self.transfers.data_ports(actor);
             let base = client.agent.hello().arena_base;
             for access in client.page.drain_sockets() {
-                self.faults.explain(actor, base, &access);
+                self.faults.explain(actor, &access);
                 // The client may send a header before it is known of which transfer it is, and only there.
                 let is_data = relayed.contains(&access.peer_port) || self.streams.knows(actor, &access);
                 if is_data && self.streams.enter(actor, &access)? {
                     continue;
+                }
+                let write = access.direction == Direction::Received;
+                for (home, from, to) in self.faults.segments_at(actor, &access) {
+                    self.streams.stray(Accessed::Segment {
+                        actor: actor.clone(),
+                        home,
+                        write,
+                        from,
+                        to,
+                    });
                 }
                 let Some(offset) = access.address.checked_sub(base) else {
                     continue;
@@ -31,7 +41,7 @@ impl<M: MasterSide> RealClients<M> {
                     self.streams.stray(Accessed::Buffer {
                         actor: actor.clone(),
                         name,
-                        write: access.direction == Direction::Received,
+                        write,
                         from,
                         to,
                     });
@@ -53,8 +63,10 @@ impl<M: MasterSide> RealClients<M> {
     /// A copy within one process is begun.
     pub(super) fn copy_opens(&mut self, spec: &TransferSpec) -> PortResult<()> {
         let place = self.near_place(spec)?;
-        let base = self.client(&spec.actor)?.agent.hello().arena_base;
-        self.faults.explain_copy(&spec.actor, base, place, spec.size);
+        if let Place::Address(address) = place {
+            self.faults.explain_copy(&spec.actor, address, spec.size);
+        }
+        self.faults.explain_copy(&spec.actor, spec.address, spec.size);
         Ok(())
     }
 
@@ -186,13 +198,16 @@ impl<M: MasterSide> RealClients<M> {
 
     /// Ends a transfer, also for the witness.
     pub(super) fn close_real(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
+        let place = self.transfers.place(transfer);
         let well = self.transfers.close(transfer, ending)?;
         if well {
             self.let_follow(transfer);
-        } else {
-            self.let_owner_go(transfer);
         }
         self.look()?;
+        // Of a part that did not get through nobody has asked.
+        if let Some((home, address, size)) = place.filter(|_| !well) {
+            self.ask_segment_again(&home, address, size)?;
+        }
         self.streams.close(transfer, well, ending != Ending::ClientGone);
         Ok(well)
     }

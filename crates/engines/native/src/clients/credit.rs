@@ -59,13 +59,4 @@ impl<M: MasterSide> RealClients<M> {
             }
         }
     }
-
-    /// A transfer was broken off. An owner that has more to send finds out by sending; its client, who waits for a status, hears it.
-    pub(super) fn let_owner_go(&self, transfer: u64) {
-        if let Some((actor, own, other)) = self.streams.connection(transfer, End::Far)
-            && let Some(client) = self.clients.get(actor)
-        {
-            client.page.lift((*own, *other));
-        }
-    }
 }

@@ -1,50 +1,46 @@
 //! Page faults in the processes of real clients: whoever touches a watched buffer, and be it by an instruction, is seen.
 //!
 //! The agent makes the descriptor (`userfaultfd`), this process takes it and serves it on a thread of its own, so that nobody waits for
-//! longer than a note takes, whatever stands still. An access tells of itself once for each page and epoch; an epoch begins when the
-//! buffer is first known, and again whenever an operation of its client has failed. What the log of socket calls has of the same
+//! longer than a note takes, whatever stands still. An access tells of itself once for each page and epoch; that of a buffer begins when
+//! it is first known, and again whenever an operation of its client has failed, that of a page of a segment ([`super::segments`]) whenever
+//! something that touched it is over. What the log of socket calls has of the same
 //! thread, and copies within one process that the stage knows of, are no news; all the rest is an access of somebody.
 
-use super::streams::Place;
-use super::{LIMIT, MasterSide, RealClients};
-use crate::agent::{Agent, Command, Range};
-use crate::process::{Direction, SocketAccess};
+use super::watched::{PAGE, Watched};
+use super::{LIMIT, MasterSide, RealClient, RealClients};
+use crate::agent::Agent;
+use crate::process::SocketAccess;
 use moonquake_scenario::{Do, Plan, Step};
 use moonquake_stage::{Accessed, PortError, PortResult, Sight};
-use moonquake_witness::{FaultMode, FaultWitness, How, Witness, WitnessError, faults};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-const PAGE: u64 = 4096;
-/// The largest buffer that is watched: each of its pages is made present, since one that is not tells nothing.
-const WATCHED_BYTES: u64 = 256 << 20;
+/// The largest buffer or segment that is watched: each of its pages is made present, since one that is not tells nothing.
+pub(super) const WATCHED_BYTES: u64 = 256 << 20;
 /// Socket calls, by the numbers that the kernel tells: a thread that stands in one may not have logged it yet.
 const SOCKET_CALLS: [&str; 8] = ["0 ", "1 ", "19 ", "20 ", "44 ", "45 ", "46 ", "47 "];
 
-/// A buffer under watch.
-#[derive(Debug)]
-struct Watched {
-    actor: String,
-    /// The process whose memory it is.
-    pid: u32,
-    range: Range,
-    witness: FaultWitness,
-    /// Pages that a thread has touched by socket calls, in that direction.
-    logged: BTreeSet<(u32, bool, u64)>,
-    /// Pages that were copied within the process.
-    copied: BTreeSet<u64>,
-    /// Accesses that nobody has explained yet: thread, direction, bytes of the buffer.
-    open: Vec<(u32, bool, u64, u64)>,
+/// What is watched.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Memory {
+    /// The caller's buffer of that name.
+    Buffer(String),
+    /// The segment of that name in evidence.
+    Segment(String),
 }
 
-/// All buffers under watch.
+/// All memory under watch.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    of: BTreeMap<String, Watched>,
+    pub(super) of: BTreeMap<Memory, Watched>,
+    /// Why the segment of some process is not among it.
+    pub(super) blind: Option<String>,
+    /// The answer about a range counts on all segments.
+    pub(super) relied_on: bool,
 }
 
 /// Who uses a buffer, and how large it may become: the largest object of the plan, for each key of a step that names it.
-fn user_of<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, u64)> {
+pub(super) fn user_of<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, u64)> {
     let actions = || plan.steps.iter().filter_map(Step::operation);
     let largest = actions().filter_map(|action| action.size_bytes).max()?;
     let names = |own: &Option<String>, action: &Do| {
@@ -65,10 +61,12 @@ impl<M: MasterSide> RealClients<M> {
     /// What is seen of a name that is watched. The faults of a buffer are told from now on.
     pub(super) fn watch_real(&mut self, name: &str) -> PortResult<Sight> {
         let sockets = "socket logs of both processes";
-        // The memory of a segment is private to its process: its faults tell no reads.
         let Some((actor, bytes)) = user_of(&self.plan, name).map(|(actor, bytes)| (actor.to_owned(), bytes))
         else {
-            return Ok(seen_by(sockets.to_owned(), false));
+            return Ok(match self.segments_seen() {
+                Ok(whose) => seen_by(format!("{sockets}, page faults of {whose}"), true),
+                Err(why) => seen_by(format!("{sockets}; no page faults: {why}"), false),
+            });
         };
         if bytes > WATCHED_BYTES {
             return Ok(seen_by(
@@ -85,10 +83,11 @@ impl<M: MasterSide> RealClients<M> {
     /// The process of a buffer may be another than when its watch began.
     pub(super) fn watch_again(&mut self, actor: &str, name: &str) -> PortResult<()> {
         let pid = self.client(actor)?.agent.pid();
-        let Some(watched) = self.faults.of.get(name).filter(|watched| watched.pid != pid) else {
+        let buffer = Memory::Buffer(name.to_owned());
+        let Some(watched) = self.faults.of.get(&buffer).filter(|watched| watched.pid != pid) else {
             return Ok(());
         };
-        let bytes = watched.range.size;
+        let bytes = watched.size;
         match self.arm(name, actor, bytes)? {
             None => Ok(()),
             Some(why) => Err(PortError(format!(
@@ -101,7 +100,6 @@ impl<M: MasterSide> RealClients<M> {
     fn arm(&mut self, name: &str, actor: &str, bytes: u64) -> PortResult<Option<String>> {
         let arena = self.client(actor)?.agent.arena().clone();
         let offset = self.buffers.named(actor, &arena, name)?.offset;
-        let range = Range { offset, size: bytes };
         // Pages that are not there yet tell nothing.
         let zeros = vec![0; usize::try_from(bytes.min(1 << 20)).map_err(PortError::new)?];
         let mut at = 0;
@@ -112,97 +110,103 @@ impl<M: MasterSide> RealClients<M> {
             at += count;
         }
         let agent = &self.client(actor)?.agent;
-        let witness = match adopt(agent, range)? {
-            Ok(witness) => witness,
+        let begin = agent.hello().arena_base + offset;
+        let watched = match Watched::adopt(actor, agent, (begin, bytes))? {
+            Ok(watched) => watched,
             Err(why) => return Ok(Some(why)),
         };
-        let watched = Watched {
-            actor: actor.to_owned(),
-            pid: agent.pid(),
-            range,
-            witness,
-            logged: BTreeSet::new(),
-            copied: BTreeSet::new(),
-            open: Vec::new(),
-        };
-        self.faults.of.insert(name.to_owned(), watched);
+        self.faults.of.insert(Memory::Buffer(name.to_owned()), watched);
         Ok(None)
     }
 
     /// An operation of a client has failed: each page of its buffers tells of the next access again.
     pub(super) fn new_epoch(&mut self, actor: &str) -> PortResult<()> {
         self.judge_faults()?;
-        for watched in self
-            .faults
-            .of
-            .values_mut()
-            .filter(|watched| watched.actor == actor)
-        {
-            let Some(client) = self.clients.get(actor) else {
-                continue;
-            };
-            forget_pages(&client.agent, watched.range)?;
-            watched.logged.clear();
-            watched.copied.clear();
+        let agent = self.clients.get(actor).map(|client| &client.agent);
+        for (memory, watched) in &mut self.faults.of {
+            if watched.actor == actor && matches!(memory, Memory::Buffer(_)) {
+                watched.ask_again(agent, 0, watched.size)?;
+            }
         }
         Ok(())
     }
 
     /// Tells of faults that neither a socket call nor a copy of the stage explains. Those of a buffer that an operation has now wait
-    /// for its end: what it does by itself is known then.
+    /// for its end, and those of a segment for the end of its own client's operations: what they do by themselves is known then.
     pub(super) fn judge_faults(&mut self) -> PortResult<()> {
-        let lent: BTreeSet<String> = {
-            let running = self.operations.values().filter(|operation| !operation.over);
-            running.filter_map(|operation| operation.buffer.clone()).collect()
-        };
         for watched in self.faults.of.values_mut() {
             watched.take()?;
         }
-        let names: Vec<String> = self.faults.of.keys().cloned().collect();
-        for name in names.into_iter().filter(|name| !lent.contains(name)) {
-            self.judge_buffer(&name)?;
+        let running = || self.operations.values().filter(|operation| !operation.over);
+        let waits = |memory: &Memory, watched: &Watched| match memory {
+            Memory::Buffer(name) => running().any(|operation| operation.buffer.as_ref() == Some(name)),
+            Memory::Segment(_) => running().any(|operation| operation.actor == watched.actor),
+        };
+        let all = self.faults.of.iter();
+        let now: Vec<Memory> = all
+            .filter(|(memory, watched)| !waits(memory, watched))
+            .map(|(memory, _)| memory.clone())
+            .collect();
+        for memory in now {
+            self.judge(&memory)?;
         }
         Ok(())
     }
 
-    fn judge_buffer(&mut self, name: &str) -> PortResult<()> {
-        let threads: BTreeSet<u32> = match self.faults.of.get_mut(name) {
+    fn judge(&mut self, memory: &Memory) -> PortResult<()> {
+        let threads: BTreeSet<u32> = match self.faults.of.get_mut(memory) {
             Some(watched) => watched.unexplained().map(|open| open.0).collect(),
             None => return Ok(()),
         };
         for thread in threads {
-            self.await_log_of(name, thread)?;
+            self.await_log_of(memory, thread)?;
         }
         self.look()?;
-        let Some(watched) = self.faults.of.get_mut(name) else {
+        let Some(watched) = self.faults.of.get_mut(memory) else {
             return Ok(());
         };
-        let strays: Vec<_> = watched.unexplained().copied().collect();
-        watched.open.clear();
+        let actor = watched.actor.clone();
+        let strays = watched.strays();
+        if matches!(memory, Memory::Segment(_)) {
+            for (_, _, from, to) in &strays {
+                watched.owe(*from, *to);
+            }
+            watched.catch_up(told(&self.clients, &actor))?;
+        }
         for (_, write, from, to) in strays {
-            self.streams.stray(Accessed::Buffer {
-                actor: watched.actor.clone(),
-                name: name.to_owned(),
-                write,
-                from,
-                to,
+            let actor = actor.clone();
+            self.streams.stray(match memory {
+                Memory::Buffer(name) => Accessed::Buffer {
+                    actor,
+                    name: name.clone(),
+                    write,
+                    from,
+                    to,
+                },
+                Memory::Segment(home) => Accessed::Segment {
+                    actor,
+                    home: home.clone(),
+                    write,
+                    from,
+                    to,
+                },
             });
         }
         Ok(())
     }
 
     /// A thread that has touched a page in a socket call logs that behind it.
-    fn await_log_of(&mut self, name: &str, thread: u32) -> PortResult<()> {
+    fn await_log_of(&mut self, memory: &Memory, thread: u32) -> PortResult<()> {
         let end = Instant::now() + LIMIT;
         loop {
-            let Some(watched) = self.faults.of.get(name) else {
+            let Some(watched) = self.faults.of.get(memory) else {
                 return Ok(());
             };
             let call = format!("/proc/{}/task/{thread}/syscall", watched.pid);
             let call = std::fs::read_to_string(call).unwrap_or_default();
             let busy = call.starts_with("running") || SOCKET_CALLS.iter().any(|one| call.starts_with(one));
             self.look()?;
-            let Some(watched) = self.faults.of.get_mut(name) else {
+            let Some(watched) = self.faults.of.get_mut(memory) else {
                 return Ok(());
             };
             let explained = !watched.unexplained().any(|open| open.0 == thread);
@@ -214,45 +218,11 @@ impl<M: MasterSide> RealClients<M> {
     }
 }
 
-fn adopt(agent: &Agent, range: Range) -> PortResult<Result<FaultWitness, String>> {
-    let number = |command: &Command| {
-        let outcome = agent.call(command).map_err(PortError::new)?.outcome;
-        outcome
-            .number()
-            .ok_or_else(|| PortError(format!("{command:?} came to {outcome:?}")))
-    };
-    let descriptor = number(&Command::OpenFaults {})?;
-    let Some(descriptor) = i32::try_from(descriptor).ok().filter(|number| *number >= 0) else {
-        let why = std::io::Error::from_raw_os_error(i32::try_from(-descriptor).unwrap_or(0));
-        return Ok(Err(format!("userfaultfd: {why}")));
-    };
-    let taken = faults::take(agent.pid(), descriptor);
-    number(&Command::CloseDescriptor { descriptor })?;
-    let begin = agent.hello().arena_base + range.offset;
-    let witness = taken.and_then(|fd| {
-        let mut witness = FaultWitness::adopt(fd, begin..begin + range.size, FaultMode::Minor)?;
-        witness.arm(0..range.size)?;
-        Ok(witness)
-    });
-    match witness {
-        Ok(witness) => {
-            forget_pages(agent, range)?;
-            Ok(Ok(witness))
-        }
-        Err(WitnessError::Unavailable { what, .. }) => Ok(Err(what)),
-        Err(other) => Ok(Err(other.to_string())),
-    }
-}
-
-fn forget_pages(agent: &Agent, range: Range) -> PortResult<()> {
-    let outcome = agent
-        .call(&Command::ForgetPages { range })
-        .map_err(PortError::new)?
-        .outcome;
-    match outcome.number() {
-        Some(0) => Ok(()),
-        _ => Err(PortError(format!("pages cannot be forgotten: {outcome:?}"))),
-    }
+/// The agent of a client, if it can be told something now: one that is stopped cannot, nor one whose client holds the interpreter.
+pub(super) fn told<'a>(clients: &'a BTreeMap<String, RealClient>, actor: &str) -> Option<&'a Agent> {
+    let client = clients.get(actor)?;
+    let listens = !client.frozen && !client.closing && client.setup.is_none();
+    listens.then_some(&client.agent)
 }
 
 fn seen_by(witness: String, all: bool) -> Sight {
@@ -270,68 +240,39 @@ fn seen_by(witness: String, all: bool) -> Sight {
     }
 }
 
-impl Watched {
-    /// Takes what the witness has noted.
-    fn take(&mut self) -> PortResult<()> {
-        let seen = self.witness.accesses().map_err(PortError::new)?;
-        let noted = seen.into_iter().filter_map(|access| match access.how {
-            How::Fault { thread } => Some((thread, access.write, access.from, access.to)),
-            _ => None,
-        });
-        self.open.extend(noted);
-        Ok(())
-    }
-
-    fn unexplained(&self) -> impl Iterator<Item = &(u32, bool, u64, u64)> {
-        let explained = |thread: u32, write: bool, page: u64| {
-            self.logged.contains(&(thread, write, page)) || self.copied.contains(&page)
-        };
-        let is_open = move |open: &&(u32, bool, u64, u64)| {
-            let (thread, write, from, to) = **open;
-            pages(from, to).any(|page| !explained(thread, write, page))
-        };
-        self.open.iter().filter(is_open)
-    }
-}
-
-fn pages(from: u64, to: u64) -> impl Iterator<Item = u64> {
-    from / PAGE..to.div_ceil(PAGE)
-}
-
 impl Faults {
     /// A socket call of a client explains the faults of its thread.
-    pub(super) fn explain(&mut self, actor: &str, base: u64, access: &SocketAccess) {
+    pub(super) fn explain(&mut self, actor: &str, access: &SocketAccess) {
         for watched in self.of.values_mut().filter(|watched| watched.actor == actor) {
-            let begin = base + watched.range.offset;
-            let from = access.address.max(begin);
-            let to = access.address.saturating_add(access.length_bytes);
-            let to = to.min(begin + watched.range.size);
-            if from < to {
-                let write = access.direction == Direction::Received;
-                let touched = pages(from - begin, to - begin).map(|page| (access.tid, write, page));
-                watched.logged.extend(touched);
-            }
+            watched.explain(access);
         }
     }
 
-    /// A copy within a process explains them, too.
-    pub(super) fn explain_copy(&mut self, actor: &str, base: u64, place: Place, size: u64) {
-        let Place::Address(address) = place else { return };
-        for watched in self.of.values_mut().filter(|watched| watched.actor == actor) {
-            let begin = base + watched.range.offset;
-            if (begin..begin + watched.range.size).contains(&address) {
-                watched
-                    .copied
-                    .extend(pages(address - begin, address - begin + size));
+    /// Which bytes of which segments a socket call of a client has touched that no transfer knows of.
+    pub(super) fn segments_at(&mut self, actor: &str, access: &SocketAccess) -> Vec<(String, u64, u64)> {
+        let mine = self.of.iter_mut().filter(|(_, watched)| watched.actor == actor);
+        let touched = mine.filter_map(|(memory, watched)| match memory {
+            Memory::Segment(home) => {
+                let (from, to) = watched.within(access.address, access.length_bytes)?;
+                watched.owe(from, to);
+                Some((home.clone(), from, to))
             }
+            Memory::Buffer(_) => None,
+        });
+        touched.collect()
+    }
+
+    /// A copy within a process explains them, too.
+    pub(super) fn explain_copy(&mut self, actor: &str, address: u64, size: u64) {
+        for watched in self.of.values_mut().filter(|watched| watched.actor == actor) {
+            watched.explain_copy(address, size);
         }
     }
 
     /// The process of a client ends; nothing of it can be touched any more.
     pub(super) fn ends(&mut self, actor: &str) {
         for watched in self.of.values_mut().filter(|watched| watched.actor == actor) {
-            watched.open.clear();
-            let _gone = watched.witness.disarm();
+            watched.ends();
         }
     }
 }

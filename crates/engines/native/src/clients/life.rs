@@ -9,6 +9,7 @@ use moonquake_net::foreign::ForeignLink;
 use moonquake_protocol::{Request, Uuid};
 use moonquake_stage::{ClientStart, Identity, PortError, PortResult};
 use std::collections::VecDeque;
+use std::os::fd::AsRawFd;
 
 /// What the client's log says before its id. Mirrors `client_service.cpp:Client`.
 const ID_MARK: &str = "client_id=";
@@ -57,6 +58,7 @@ impl<M: MasterSide> RealClients<M> {
         let page = ClientPage::create(start.clocks).map_err(PortError::new)?;
         let link = ForeignLink::listen(&self.net, &start.actor).map_err(PortError::new)?;
         let variables = page.environment(&self.library);
+        let memory = self.memory_of(start.memory)?;
         let settings = support::settings(&self.plan.world.timeouts).map_err(PortError)?;
         let options = AgentOptions {
             arena_size: buffers::ARENA_BYTES,
@@ -68,7 +70,9 @@ impl<M: MasterSide> RealClients<M> {
                 // Its id stands in a line of that level.
                 .chain([("GLOG_minloglevel".to_owned(), "0".to_owned())])
                 .collect(),
-            inherit: vec![page.descriptor()],
+            inherit: std::iter::once(page.descriptor())
+                .chain(memory.as_ref().map(AsRawFd::as_raw_fd))
+                .collect(),
             ..AgentOptions::default()
         };
         let agent = Agent::start(&self.client, &options).map_err(PortError::new)?;
@@ -81,6 +85,7 @@ impl<M: MasterSide> RealClients<M> {
         Ok(RealClient {
             agent,
             page,
+            memory,
             link,
             early: VecDeque::new(),
             setup: Some(setup),
@@ -140,7 +145,7 @@ impl<M: MasterSide> RealClients<M> {
             .await_sleepers(|all| all.iter().any(is_gated), LIMIT)
             .map_err(PortError::new)?;
         client.poll_slot = sleepers.iter().find(|one| is_gated(one)).map(|one| one.slot);
-        Ok(())
+        self.watch_segment(actor)
     }
 
     /// Lets the heartbeat thread go on, once.

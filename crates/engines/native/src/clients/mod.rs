@@ -19,6 +19,7 @@ mod master;
 mod names;
 pub(crate) mod plant;
 mod ports;
+mod segments;
 mod sessions;
 mod standing;
 mod streams;
@@ -26,6 +27,7 @@ mod support;
 mod taking;
 mod transfers;
 mod verbs;
+mod watched;
 
 pub(crate) use ended::ended_by_itself;
 pub(crate) use master::MasterSide;
@@ -42,6 +44,7 @@ use moonquake_stage::{PortError, PortResult};
 use names::Names;
 use sessions::Sessions;
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 use streams::Streams;
@@ -54,6 +57,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 struct RealClient {
     agent: Agent,
     page: ClientPage,
+    /// What lies under its segment, if that is watched.
+    memory: Option<File>,
     link: ForeignLink,
     /// Requests that were looked at before the stage asked for them.
     early: VecDeque<Taken>,

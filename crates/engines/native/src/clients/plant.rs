@@ -1,17 +1,28 @@
 //! A late access made on purpose, so that it is known that such accesses are told.
 
 use super::{MasterSide, RealClients};
-use crate::agent::{Command, Range};
+use crate::agent::Command;
 use moonquake_stage::{PortError, PortResult};
 use moonquake_witness::selftest::reach_into;
 
-/// An access to a buffer whose operation has failed.
+/// An access to memory after an operation has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plant {
+    /// To which memory.
+    pub within: PlantedIn,
     /// On which way.
     pub by: PlantedBy,
     /// Written or read.
     pub write: bool,
+}
+
+/// Where an access is planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlantedIn {
+    /// The buffers of the caller whose operation has failed.
+    Buffers,
+    /// Each segment, by the process whose it is.
+    Segments,
 }
 
 /// Who makes a planted access.
@@ -31,17 +42,23 @@ impl Plant {
     /// How many bytes are touched.
     pub const BYTES: u64 = 99;
     /// One of each kind.
-    pub const ALL: [Plant; 6] = [
-        Plant::new(PlantedBy::Cpu, false),
-        Plant::new(PlantedBy::Cpu, true),
-        Plant::new(PlantedBy::Socket, false),
-        Plant::new(PlantedBy::Socket, true),
-        Plant::new(PlantedBy::Peer, false),
-        Plant::new(PlantedBy::Peer, true),
+    pub const ALL: [Plant; 12] = [
+        Plant::new(PlantedIn::Buffers, PlantedBy::Cpu, false),
+        Plant::new(PlantedIn::Buffers, PlantedBy::Cpu, true),
+        Plant::new(PlantedIn::Buffers, PlantedBy::Socket, false),
+        Plant::new(PlantedIn::Buffers, PlantedBy::Socket, true),
+        Plant::new(PlantedIn::Buffers, PlantedBy::Peer, false),
+        Plant::new(PlantedIn::Buffers, PlantedBy::Peer, true),
+        Plant::new(PlantedIn::Segments, PlantedBy::Cpu, false),
+        Plant::new(PlantedIn::Segments, PlantedBy::Cpu, true),
+        Plant::new(PlantedIn::Segments, PlantedBy::Socket, false),
+        Plant::new(PlantedIn::Segments, PlantedBy::Socket, true),
+        Plant::new(PlantedIn::Segments, PlantedBy::Peer, false),
+        Plant::new(PlantedIn::Segments, PlantedBy::Peer, true),
     ];
 
-    const fn new(by: PlantedBy, write: bool) -> Plant {
-        Plant { by, write }
+    const fn new(within: PlantedIn, by: PlantedBy, write: bool) -> Plant {
+        Plant { within, by, write }
     }
 }
 
@@ -90,34 +107,44 @@ impl<M: MasterSide> RealClients<M> {
         let Some(Planting { plant, failed, .. }) = self.plant.take() else {
             return Ok(());
         };
-        let actor = failed.unwrap_or_default();
-        let ranges = self.buffers.of(&actor);
-        for at in ranges {
+        let places: Vec<(String, u64)> = match plant.within {
+            PlantedIn::Buffers => {
+                let actor = failed.unwrap_or_default();
+                let base = self.client(&actor)?.agent.hello().arena_base;
+                let ranges = self.buffers.of(&actor).into_iter();
+                ranges.map(|at| (actor.clone(), base + at)).collect()
+            }
+            PlantedIn::Segments => {
+                let mounted = self.names.all().iter();
+                mounted
+                    .map(|mounted| (mounted.actor.clone(), mounted.segment.base))
+                    .collect()
+            }
+        };
+        for (actor, at) in places {
             self.touch(&actor, plant, at + Plant::FROM)?;
         }
         Ok(())
     }
 
-    fn touch(&mut self, actor: &str, plant: Plant, offset: u64) -> PortResult<()> {
-        let Plant { by, write } = plant;
+    fn touch(&mut self, actor: &str, plant: Plant, address: u64) -> PortResult<()> {
+        let Plant { by, write, .. } = plant;
         let agent = &self.client(actor)?.agent;
-        let range = Range {
-            offset,
-            size: Plant::BYTES,
-        };
         let way = match by {
             PlantedBy::Cpu => "cpu",
             PlantedBy::Socket => "socket",
             PlantedBy::Peer => {
                 let mut bytes = [7; Plant::BYTES as usize];
-                let address = agent.hello().arena_base + offset;
                 return reach_into(agent.pid(), address, &mut bytes, write).map_err(PortError::new);
             }
         };
-        let outcome = agent
-            .call(&Command::Touch { range, way, write })
-            .map_err(PortError::new)?
-            .outcome;
+        let touch = Command::Touch {
+            address,
+            size: Plant::BYTES,
+            way,
+            write,
+        };
+        let outcome = agent.call(&touch).map_err(PortError::new)?.outcome;
         match outcome.number() {
             Some(number) if number >= 0 => Ok(()),
             _ => Err(PortError(format!("no access could be made: {outcome:?}"))),

@@ -46,12 +46,12 @@ impl<M: MasterSide> Clients for RealClients<M> {
 
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
         let told = self.end(id, predicted)?;
-        if let Some(actor) = told
-            .as_ref()
-            .filter(|told| told.outcome.is_failure())
-            .and_then(|_| Some(self.operations.get(&id)?.actor.clone()))
-        {
-            self.failed(&actor)?;
+        let actor = self.operations.get(&id).map(|operation| operation.actor.clone());
+        if let (Some(told), Some(actor)) = (&told, actor) {
+            self.copies_over(&actor)?;
+            if told.outcome.is_failure() {
+                self.failed(&actor)?;
+            }
         }
         Ok(told)
     }

@@ -3,6 +3,9 @@
 //! A thread that waits for a transfer counts from when it begins to wait, and that is a moment after its transfer is seen at the
 //! relay. If the clocks went on in between, it would count from the new time, and by chance. So the clocks wait until it is seen to
 //! wait: it reads the clock again and again then.
+//!
+//! And a staged write has copied its value once it asks for a place, so it is waited for before anything else moves: bytes that land in
+//! its block at the same instant land behind the copy.
 
 use super::calls::is_aside;
 use super::{LIMIT, MasterSide, Operation, RealClient, RealClients};
@@ -74,6 +77,37 @@ impl<M: MasterSide> RealClients<M> {
         for operation in self.operations.values_mut().filter(turning) {
             await_polling(client, operation)?;
             operation.pace = Pace::Waits;
+        }
+        Ok(())
+    }
+}
+
+impl<M: MasterSide> RealClients<M> {
+    /// Waits until a staged write that has begun has copied its value: it asks the master then, or is over.
+    pub(super) fn await_copied(&mut self, id: u64) -> PortResult<()> {
+        let Some(operation) = self.operations.get_mut(&id) else {
+            return Ok(());
+        };
+        let staged = matches!(operation.verb, Verb::Put | Verb::Upsert) && operation.buffer.is_none();
+        let client = self.clients.get(&operation.actor);
+        let (Some(client), Some(ticket)) = (client.filter(|client| !client.frozen), &operation.ticket) else {
+            return Ok(());
+        };
+        let asks = |request: &Request| {
+            let starts = matches!(request, Request::PutStart { .. } | Request::UpsertStart { .. });
+            starts && moonquake_stage::key_of(request).as_deref() == Some(&operation.key)
+        };
+        let until = Instant::now() + LIMIT;
+        while staged && !client.link.pending().iter().any(|(_, request)| asks(request)) {
+            operation.reply = client.agent.try_wait(ticket).map_err(PortError::new)?;
+            if operation.reply.is_some() {
+                break;
+            }
+            if Instant::now() >= until {
+                let (actor, verb) = (&operation.actor, operation.verb.name());
+                return Err(PortError(format!("{actor} does not begin its {verb}")));
+            }
+            std::thread::yield_now();
         }
         Ok(())
     }

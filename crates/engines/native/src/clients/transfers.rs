@@ -23,6 +23,7 @@ struct Open {
     /// Its number at the relay; none if it stays within one process.
     relay: Option<RelayTransfer>,
     address: u64,
+    size: u64,
     moved: u64,
 }
 
@@ -143,6 +144,12 @@ impl Transfers {
         Some(to)
     }
 
+    /// Where a transfer between two processes has its bytes in a segment.
+    pub(super) fn place(&self, transfer: u64) -> Option<(String, u64, u64)> {
+        let open = self.open.get(&transfer).filter(|open| open.relay.is_some())?;
+        Some((open.pair.1.clone(), open.address, open.size))
+    }
+
     /// The operation that a transfer is of.
     pub(super) fn operation_of(&self, transfer: u64) -> Option<u64> {
         self.open.get(&transfer)?.operation
@@ -197,6 +204,7 @@ impl<M: MasterSide> RealClients<M> {
             operation: spec.operation,
             relay: None,
             address: spec.address,
+            size: spec.size,
             moved: 0,
         };
         if !spec.local {
@@ -298,10 +306,19 @@ impl<M: MasterSide> RealClients<M> {
                 };
                 if let Some(to) = to {
                     self.await_logs(transfer, to)?;
+                    self.part_touched(transfer, to - len, len)?;
                 }
                 Ok(Some(bytes))
             }
             None => Ok(None),
+        }
+    }
+
+    /// A part has moved; its pages in the segment are asked again.
+    fn part_touched(&mut self, transfer: u64, from: u64, len: u64) -> PortResult<()> {
+        match self.transfers.place(transfer) {
+            Some((home, address, _)) => self.ask_segment_again(&home, address + from, len),
+            None => Ok(()),
         }
     }
 
@@ -316,8 +333,11 @@ impl<M: MasterSide> RealClients<M> {
             .get(&mounted.actor)
             .map(|client| client.agent.pid())
             .ok_or_else(|| PortError(format!("{home} has no process")))?;
-        let memory = File::open(format!("/proc/{pid}/mem")).map_err(PortError::new)?;
         let mut bytes = vec![0; usize::try_from(len).map_err(PortError::new)?];
+        if self.peek_shared(home, offset, &mut bytes)?.is_some() {
+            return Ok(bytes);
+        }
+        let memory = File::open(format!("/proc/{pid}/mem")).map_err(PortError::new)?;
         memory
             .read_exact_at(&mut bytes, mounted.segment.base + offset)
             .map_err(PortError::new)?;

@@ -74,7 +74,7 @@ impl<M: MasterSide> RealClients<M> {
             return self.await_taken(begun.id, before);
         }
         self.operations.insert(begun.id, operation);
-        Ok(())
+        self.await_copied(begun.id)
     }
 
     /// Places of staged values whose operations are over are free again.

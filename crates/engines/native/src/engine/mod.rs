@@ -7,7 +7,7 @@ mod planted;
 mod ports;
 mod real_clients;
 
-pub use crate::clients::plant::{Plant, PlantedBy};
+pub use crate::clients::plant::{Plant, PlantedBy, PlantedIn};
 pub use planted::run_planted;
 pub use real_clients::{HostedEngine, NativeEngine, clients_installed};
 

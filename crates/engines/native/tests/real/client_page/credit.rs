@@ -161,7 +161,7 @@ fn two() {
         )
     };
     pair.reader.begin(&format!(
-        "[thread.join() for thread in [{}, {}]]",
+        "list(map(lambda thread: thread.join(), [{}, {}]))",
         put("one"),
         put("other")
     ));
