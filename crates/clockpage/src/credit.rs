@@ -66,7 +66,9 @@ pub(crate) fn of(
     credit.limit_bytes.store(free, Ordering::SeqCst);
     credit.sent_bytes.store(0, Ordering::SeqCst);
     credit.waits.store(0, Ordering::SeqCst);
-    credit.descriptor_plus_one.store(key(descriptor), Ordering::SeqCst);
+    credit
+        .descriptor_plus_one
+        .store(key(descriptor), Ordering::SeqCst);
     Some(credit)
 }
 

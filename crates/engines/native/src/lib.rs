@@ -13,7 +13,7 @@ pub mod process;
 pub mod selftest;
 
 pub use engine::{
-    HostedEngine, MasterEngine, NativeEngine, OPT_OUT, Plant, PlantedBy, PlantedIn, clients_installed, installed,
-    opted_out, run_planted, unavailable,
+    HostedEngine, MasterEngine, NativeEngine, OPT_OUT, Plant, PlantedBy, PlantedIn, clients_installed,
+    installed, opted_out, run_planted, unavailable,
 };
 pub use natural::{Natural, NaturalError};

@@ -310,7 +310,7 @@ impl Relay {
         }
     }
 
-    /// Closes the connection of a transfer on one side or both. A side with unread bytes sees a reset, else its end, as
+    /// Closes the connection of a transfer on one side or both. A side with unread bytes, or an owner with more to send, sees a reset, else its end, as
     /// with the close of any process. It may have been closed already.
     ///
     /// # Errors
@@ -346,7 +346,11 @@ impl Relay {
 
     /// Whether the owner has bytes to send on a connection.
     fn is_sent_to(&self, lane: u64) -> bool {
-        let mut of_it = self.passages.values().rev().filter(|passage| passage.lane == lane);
+        let mut of_it = self
+            .passages
+            .values()
+            .rev()
+            .filter(|passage| passage.lane == lane);
         let last = of_it.next();
         last.is_some_and(|passage| !passage.is_write() && passage.missing() > 0)
     }

@@ -6,8 +6,10 @@ use crate::process::Direction;
 use moonquake_net::foreign::{RelayTransfer, Side};
 use moonquake_scenario::Verb;
 use moonquake_stage::{Accessed, End, Ending, Near, PortError, PortResult, TransferSpec};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+/// How often it is asked whether who was to receive bytes is still there.
+const GLANCE: Duration = Duration::from_millis(50);
 /// The number of `epoll_wait`, as the kernel tells in which call a thread stands.
 const EPOLL_WAIT: &str = "232 ";
 
@@ -132,19 +134,26 @@ impl<M: MasterSide> RealClients<M> {
         self.streams.open(opening)
     }
 
-    /// Waits until the logs tell of all bytes of a transfer that have moved on, and its sender waits until it may send more.
+    /// Waits until the logs tell of all bytes of a transfer that have moved on, and both its ends wait for more. A receiver that
+    /// is gone has not taken them.
     pub(super) fn await_logs(&mut self, transfer: u64, to: u64) -> PortResult<()> {
+        let end = Instant::now() + LIMIT;
         loop {
             self.look()?;
             let Some((actor, logged)) = self.streams.behind(transfer, to) else {
                 break;
             };
-            let awaited = self.client(&actor)?.page.await_sockets(LIMIT);
-            awaited.map_err(|error| {
-                PortError(format!(
-                    "the relay has moved {to} bytes of a payload, and the transport of {actor} tells of {logged}: {error}"
-                ))
-            })?;
+            if self.client(&actor)?.page.await_sockets(GLANCE).is_ok() {
+                continue;
+            }
+            if !self.transfers.stands(transfer) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(PortError(format!(
+                    "the relay has moved {to} bytes of a payload, and the transport of {actor} tells of {logged}"
+                )));
+            }
         }
         self.await_rest(transfer)?;
         if let Some((actor, ahead)) = self.streams.ahead(transfer, to) {
@@ -156,36 +165,29 @@ impl<M: MasterSide> RealClients<M> {
         Ok(())
     }
 
-    /// A thread that has sent what it may waits for its sockets. It has been woken by the time that the relay has read, so one that waits
-    /// has nothing to do.
+    /// A thread that has moved what it may waits for its sockets: what it does about the bytes, such as setting its timers anew, is done
+    /// then. One that has logged them is past the wait that they ended.
     fn await_rest(&mut self, transfer: u64) -> PortResult<()> {
         let end = Instant::now() + LIMIT;
-        loop {
-            self.look()?;
-            let Some((actor, tid, sent)) = self.streams.sender(transfer).filter(|(_, tid, _)| *tid != 0)
-            else {
-                return Ok(());
-            };
-            let pid = self.client(&actor)?.agent.pid();
-            // A thread that is gone sends nothing.
-            let call = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
-            if call.is_empty() || call.starts_with(EPOLL_WAIT) {
-                self.look()?;
-                if self
-                    .streams
-                    .sender(transfer)
-                    .is_none_or(|(_, _, now)| now == sent)
-                {
-                    return Ok(());
+        for (actor, tid) in self.streams.threads(transfer) {
+            let call = format!("/proc/{}/task/{tid}/syscall", self.client(&actor)?.agent.pid());
+            loop {
+                // A thread that is gone does nothing.
+                let call = std::fs::read_to_string(&call).unwrap_or_default();
+                if call.is_empty() || call.starts_with(EPOLL_WAIT) {
+                    break;
                 }
+                if Instant::now() > end {
+                    return Err(PortError(format!(
+                        "the transport of {actor} does not come to rest: it stands in {call:?}"
+                    )));
+                }
+                // Its log must not be full.
+                self.look()?;
+                std::thread::yield_now();
             }
-            if Instant::now() > end {
-                return Err(PortError(format!(
-                    "the transport of {actor} does not come to rest: it stands in {call:?}"
-                )));
-            }
-            std::thread::yield_now();
         }
+        self.look()
     }
 
     /// An operation has failed.

@@ -31,7 +31,12 @@ impl<M: MasterSide> RealClients<M> {
 
     /// A node is ready: its segment is watched from now on, if it has such a file.
     pub(super) fn watch_segment(&mut self, actor: &str) -> PortResult<()> {
-        let latest = self.names.all().iter().rev().find(|mounted| mounted.actor == actor);
+        let latest = self
+            .names
+            .all()
+            .iter()
+            .rev()
+            .find(|mounted| mounted.actor == actor);
         let (Some(Mounted { home, segment, .. }), Some(client)) = (latest, self.clients.get(actor)) else {
             return Ok(());
         };

@@ -58,7 +58,6 @@ struct Flow {
     connection: Connection,
     /// Whether it reads its memory.
     sends: bool,
-    size: u64,
     logged: u64,
     told: u64,
     tid: u32,
@@ -119,7 +118,6 @@ impl Streams {
         let flow = Flow {
             connection: connection.clone(),
             sends,
-            size: header.size_bytes,
             logged: 0,
             told: 0,
             tid: 0,
@@ -229,12 +227,14 @@ impl Streams {
         Some((early.connection.0.clone(), early.logged))
     }
 
-    /// Which thread of which process still has bytes of a transfer to send, and how many it has sent.
-    pub(super) fn sender(&self, transfer: u64) -> Option<(String, u32, u64)> {
+    /// Which threads of which processes have moved bytes of a transfer last.
+    pub(super) fn threads(&self, transfer: u64) -> Vec<(String, u32)> {
         let ends = [End::Near, End::Far];
-        let mut flows = ends.iter().filter_map(|end| self.flows.get(&(transfer, *end)));
-        let sender = flows.find(|flow| flow.sends && flow.logged < flow.size)?;
-        Some((sender.connection.0.clone(), sender.tid, sender.logged))
+        let flows = ends.iter().filter_map(|end| self.flows.get(&(transfer, *end)));
+        flows
+            .filter(|flow| flow.tid != 0)
+            .map(|flow| (flow.connection.0.clone(), flow.tid))
+            .collect()
     }
 
     /// The bytes of a transfer up to `to` have moved on: they were read and written by now.

@@ -110,7 +110,7 @@ impl Transfers {
     }
 
     /// Whether both ends of a transfer are there, so that bytes can move.
-    fn stands(&self, transfer: u64) -> bool {
+    pub(super) fn stands(&self, transfer: u64) -> bool {
         let stands = |open: &Open| Some(self.relays.get(&open.pair)?.stands(open.relay?));
         self.open.get(&transfer).and_then(stands).unwrap_or(false)
     }
@@ -121,18 +121,15 @@ impl Transfers {
         Some((relay, open.relay?))
     }
 
-    /// Moves `len` bytes on, and says how many have moved by then if the receiver has them; none if a side is gone.
-    fn carry(&mut self, transfer: u64, len: u64) -> PortResult<Option<(Vec<u8>, Option<u64>)>> {
+    /// Moves `len` bytes on, and says how many have moved by then; none if a side is gone.
+    fn carry(&mut self, transfer: u64, len: u64) -> PortResult<Option<(Vec<u8>, u64)>> {
         let Some((relay, id)) = self.at(transfer) else {
             return Ok(None);
         };
         let Some(bytes) = relay.carry(id, len).map_err(PortError::new)? else {
             return Ok(None);
         };
-        // They count as moved once the receiver has them.
-        let settled = relay.settled(id).map_err(PortError::new)?;
-        let to = self.moved(transfer, len);
-        Ok(Some((bytes, to.filter(|_| settled))))
+        Ok(self.moved(transfer, len).map(|to| (bytes, to)))
     }
 
     fn moved(&mut self, transfer: u64, len: u64) -> Option<u64> {
@@ -304,10 +301,8 @@ impl<M: MasterSide> RealClients<M> {
                 let Some((bytes, to)) = self.transfers.carry(transfer, len)? else {
                     return Ok(None);
                 };
-                if let Some(to) = to {
-                    self.await_logs(transfer, to)?;
-                    self.part_touched(transfer, to - len, len)?;
-                }
+                self.await_logs(transfer, to)?;
+                self.part_touched(transfer, to - len, len)?;
                 Ok(Some(bytes))
             }
             None => Ok(None),

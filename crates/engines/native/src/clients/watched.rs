@@ -131,7 +131,8 @@ impl Watched {
 
     /// The pages of these bytes are to tell of the next access.
     pub(super) fn owe(&mut self, from: u64, to: u64) {
-        self.due.push((from - from % PAGE, to.next_multiple_of(PAGE).min(self.size)));
+        self.due
+            .push((from - from % PAGE, to.next_multiple_of(PAGE).min(self.size)));
     }
 
     /// Asks the pages that are to be asked again.

@@ -180,7 +180,10 @@ pub enum ProcessError {
     },
 
     /// A client has as many rules about metered connections as its page can hold.
-    #[error("no more connections of the client can be metered: its page has {} rules", super::layout::client::METERS)]
+    #[error(
+        "no more connections of the client can be metered: its page has {} rules",
+        super::layout::client::METERS
+    )]
     TooManyMeters,
 
     /// The observer did not get its answer.

@@ -70,7 +70,10 @@ fn watching(name: &str) -> Plan {
     let text = text
         .replace("buffer = \"b1\"", &format!("buffer = \"{name}\""))
         .replace("of = [\"b1\"]", &format!("of = [\"{name}\"]"))
-        .replace("key = \"k\", size = \"1MiB\",", "key = \"k\", size = \"1MiB\", bind = \"a1\",");
+        .replace(
+            "key = \"k\", size = \"1MiB\",",
+            "key = \"k\", size = \"1MiB\", bind = \"a1\",",
+        );
     plan(text.as_bytes())
 }
 
@@ -101,11 +104,7 @@ fn planted() {
             panic!("{plant:?} is one access: {touches:?}");
         };
         let (from, to) = (Plant::FROM, Plant::FROM + Plant::BYTES);
-        assert_eq!(
-            (touch.who.as_str(), touch.write),
-            (who, plant.write),
-            "{plant:?}"
-        );
+        assert_eq!((touch.who.as_str(), touch.write), (who, plant.write), "{plant:?}");
         match plant.by {
             // The log has each access to the byte, page faults have pages.
             PlantedBy::Socket => assert_eq!((touch.from, touch.to), (from, to), "{plant:?}"),
@@ -157,7 +156,11 @@ fn exact() {
     // The first part moves before the fault; three of four have moved by the failure, and no kernel has more.
     assert_eq!(
         reads,
-        [(true, 1 << 20, 2 << 20), (true, 2 << 20, 3 << 20), (false, 3 << 20, 4 << 20)]
+        [
+            (true, 1 << 20, 2 << 20),
+            (true, 2 << 20, 3 << 20),
+            (false, 3 << 20, 4 << 20)
+        ]
     );
     let touches = match answer(&plan, &evidence) {
         Touched::Yes { touches } => touches,
@@ -167,5 +170,9 @@ fn exact() {
         .iter()
         .map(|touch: &Touch| (touch.from, touch.to))
         .collect();
-    assert_eq!(late, [(3 << 20, 4 << 20)], "only what was read behind the failure is late");
+    assert_eq!(
+        late,
+        [(3 << 20, 4 << 20)],
+        "only what was read behind the failure is late"
+    );
 }
