@@ -10,6 +10,7 @@ mod batch_put;
 mod close;
 mod get;
 mod lanes;
+mod master_pool;
 mod operation;
 mod outcome;
 mod put;
@@ -26,6 +27,7 @@ pub use batch_put::BatchPut;
 pub use close::Close;
 pub use get::Get;
 pub use lanes::{Admission, LANE_COOLDOWN, LANES, Lanes};
+pub use master_pool::{CONNECT_ATTEMPTS, MasterPool, Wire};
 pub use operation::{
     BufferPart, BufferPlace, ByteRange, Call, CallPhases, Happened, Move, MoveFailure, Moved, Near,
     Operation, RpcFailure, Want,

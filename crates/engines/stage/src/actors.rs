@@ -6,7 +6,7 @@ use crate::ports::Ports;
 use crate::sessions::GetSessions;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Heartbeat, Mount, Outcome, PutSession, QueuedTask, Remount};
+use moonquake_client::{ClientConfig, Heartbeat, MasterPool, Mount, Outcome, PutSession, QueuedTask, Remount};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,6 +30,8 @@ pub(crate) struct Actor {
     /// `client_service.cpp:mounted_segments_`.
     pub(crate) mounted: BTreeSet<Uuid>,
     pub(crate) heartbeat: Option<Heartbeat>,
+    /// Its idle connections to the master.
+    pub(crate) pool: MasterPool,
     pub(crate) put_sessions: BTreeMap<usize, PutSession>,
     pub(crate) get_sessions: GetSessions,
     /// What it has fetched and not begun, or not got done.
@@ -95,6 +97,7 @@ impl<P: Ports> Stage<'_, P> {
         let (instance, memory, staging_bytes) = (actor.instance, actor.memory, actor.config.staging_bytes);
         let home = actor.home.clone();
         self.note(name, Observer::Timeline, None, started(instance));
+        self.greet(name);
         let start = ClientStart {
             actor: name.to_owned(),
             home: home.clone(),
@@ -161,6 +164,7 @@ impl<P: Ports> Stage<'_, P> {
     pub(crate) fn mount_over(&mut self, name: &str, outcome: &Outcome) -> Staged<()> {
         self.ports.client_ready(name)?;
         let now = self.clocks(name);
+        self.connect_poll(name);
         let Some(actor) = self.actors.get_mut(name).filter(|_| *outcome == Outcome::Ok) else {
             return Ok(());
         };
@@ -191,6 +195,12 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(heartbeat) = &mut actor.heartbeat {
             heartbeat.rest(now, ping.machine.failed_pings());
         }
+        if outcome.is_failure() {
+            self.ports.ping_failed(name)?;
+        }
+        let Some(actor) = self.actors.get(name) else {
+            return Ok(());
+        };
         let is_remount = |running: &Running| running.actor == name && running.chore == Some(Chore::Remount);
         if *outcome != Outcome::NeedRemount || self.running.values().any(is_remount) {
             return Ok(());

@@ -5,8 +5,8 @@
 
 use crate::ports::{PortResult, Sight};
 use moonquake_client::{BufferPlace, Outcome};
-use moonquake_clock::Clocks;
-use moonquake_protocol::{Segment, Uuid};
+use moonquake_clock::{Clocks, MonotonicNs};
+use moonquake_protocol::{Request, Segment, Uuid};
 use moonquake_scenario::Do;
 
 /// A client or node that starts.
@@ -67,6 +67,33 @@ pub struct SessionMeant {
     pub key: String,
     /// The bytes of its object, if it is open.
     pub size_bytes: Option<u64>,
+}
+
+/// How a call is lost that no master hears of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Its connection had broken while it was idle. The call fails at once.
+    Broken,
+    /// No connection could be made.
+    Refused {
+        /// Whether it was the first attempt of this call.
+        begins: bool,
+        /// When the client's next timer for a call that waits to connect fires, on its own clock.
+        until: MonotonicNs,
+    },
+}
+
+/// A call that no master hears of.
+#[derive(Clone, Debug)]
+pub struct LostCall<'a> {
+    /// The client.
+    pub actor: &'a str,
+    /// The operation that makes it.
+    pub operation: u64,
+    /// What it would have asked.
+    pub request: &'a Request,
+    /// How it is lost.
+    pub how: Lost,
 }
 
 /// What a client has told of an operation.
@@ -206,6 +233,42 @@ pub trait Clients {
     /// When it does not say that it is over.
     fn end_operation(&mut self, id: u64, predicted: &Outcome) -> PortResult<Option<Told>> {
         let _ = (id, predicted);
+        Ok(None)
+    }
+
+    /// A call of a client goes to no master. Comes back when the client has seen that.
+    ///
+    /// # Errors
+    /// When the client does something else.
+    fn lose_call(&mut self, lost: &LostCall<'_>) -> PortResult<()> {
+        let _ = lost;
+        Ok(())
+    }
+
+    /// The wait that an operation wanted is over.
+    ///
+    /// # Errors
+    /// When the client does not wait.
+    fn wait_over(&mut self, operation: u64) -> PortResult<()> {
+        let _ = operation;
+        Ok(())
+    }
+
+    /// A round of a client's heartbeat has failed. Comes back when the client rests until the next.
+    ///
+    /// # Errors
+    /// When it does not.
+    fn ping_failed(&mut self, actor: &str) -> PortResult<()> {
+        let _ = actor;
+        Ok(())
+    }
+
+    /// How many connections to the master a client has; none if its machine is the client.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    fn connections(&mut self, actor: &str) -> PortResult<Option<usize>> {
+        let _ = actor;
         Ok(None)
     }
 

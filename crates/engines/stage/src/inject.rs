@@ -280,8 +280,10 @@ impl<P: Ports> Stage<'_, P> {
 
     /// The master is gone at once, with everything it knew.
     pub(crate) fn kill_master(&mut self) -> Staged<()> {
+        self.check_connections()?;
         self.master_up = false;
         let detail = self.ports.kill_master()?;
+        self.break_connections();
         self.note(
             "master",
             Observer::Master,

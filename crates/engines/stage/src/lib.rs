@@ -9,6 +9,7 @@ mod actors;
 mod checks;
 mod clients;
 mod closing;
+mod connections;
 mod inject;
 mod lanes;
 mod memory;
@@ -31,7 +32,7 @@ mod transfers;
 mod underway;
 mod waves;
 
-pub use clients::{Accessed, Begun, ClientStart, Clients, End, Identity, SessionMeant, Told};
+pub use clients::{Accessed, Begun, ClientStart, Clients, End, Identity, Lost, LostCall, SessionMeant, Told};
 pub use ports::{
     Delivery, Ending, Near, OwnerEvent, OwnerSeen, PortError, PortResult, Ports, Seen, Sending, Sight,
     TransferSpec,

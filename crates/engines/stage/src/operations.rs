@@ -2,14 +2,14 @@
 
 use crate::actors::Chore;
 use crate::clients::{Begun, SessionMeant};
+use crate::connections::Connecting;
 use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
 use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
-    BufferPart, BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, RpcFailure,
-    Want,
+    BufferPart, BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, Want,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
@@ -49,6 +49,10 @@ pub(crate) struct Running {
     pub(crate) pending: Option<Pending>,
     /// The message it waits for, with its own clocks when that was sent.
     pub(crate) call: Option<(u64, Clocks)>,
+    /// Whether its call has a connection of its client's pool.
+    pub(crate) lent: bool,
+    /// Its call, while that has no connection and tries to make one.
+    pub(crate) connecting: Option<Connecting>,
     /// The transfers of a batch that it waits for.
     pub(crate) wave: Wave,
     /// Transfers of a sequence that are submitted once the one before is over.
@@ -123,6 +127,8 @@ impl<P: Ports> Stage<'_, P> {
             machine,
             pending: Some(Pending::Begin),
             call: None,
+            lent: false,
+            connecting: None,
             wave: Wave::default(),
             queue: VecDeque::new(),
             wakes_at: None,
@@ -145,6 +151,9 @@ impl<P: Ports> Stage<'_, P> {
     /// An operation is told something; it acts on it when its actor can.
     pub(crate) fn tell(&mut self, id: u64, happened: Happened) -> Staged<()> {
         let order = self.enqueue();
+        if let Happened::Answered(answer) = &happened {
+            self.return_connection(id, answer.is_ok());
+        }
         if let Some(running) = self.running.get_mut(&id) {
             running.call = None;
             running.pending = Some(Pending::Hear(happened));
@@ -168,7 +177,7 @@ impl<P: Ports> Stage<'_, P> {
         };
         let want = match running.pending.take() {
             None => return Ok(()),
-            Some(Pending::Send(call)) => return self.send(id, call),
+            Some(Pending::Send(call)) => return self.find_connection(id, call),
             Some(Pending::Begin) => running.machine.begin(now),
             Some(Pending::Want(want)) => want,
             Some(Pending::Hear(happened)) => running.machine.next(now, happened),
@@ -316,6 +325,7 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(running) = self.running.get_mut(&id) {
             running.wakes_at = None;
         }
+        self.ports.wait_over(id)?;
         self.tell(id, Happened::Waited)
     }
 
@@ -334,14 +344,12 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    fn send(&mut self, id: u64, call: Call) -> Staged<()> {
+    /// A call that has a connection is sent.
+    pub(crate) fn send(&mut self, id: u64, call: Call) -> Staged<()> {
         let Some(running) = self.running.get(&id) else {
             return Ok(());
         };
         let (actor, op) = (running.actor.clone(), running.op);
-        if !self.master_up {
-            return self.tell(id, Happened::Answered(Err(RpcFailure::Failed)));
-        }
         let (message, order) = (self.number(), self.enqueue());
         self.messages.insert(
             message,

@@ -7,7 +7,7 @@ use crate::ports::Ports;
 use crate::sessions::GetSessions;
 use crate::state::{Stage, Staged, StepRecord};
 use crate::underway::Underway;
-use moonquake_client::ClientConfig;
+use moonquake_client::{ClientConfig, MasterPool};
 use moonquake_clock::{Clocks, DeadlineId, MonotonicNs, RealtimeNs, Rules, Span};
 use moonquake_evidence::{Baseline, Kind, Log, Observer};
 use moonquake_protocol::Uuid;
@@ -62,6 +62,7 @@ fn actor(plan: &Plan, options: &RunOptions, name: &str, memory: Option<u64>) -> 
         segments: Vec::new(),
         mounted: BTreeSet::new(),
         heartbeat: None,
+        pool: MasterPool::default(),
         put_sessions: BTreeMap::new(),
         get_sessions: GetSessions::default(),
         tasks: VecDeque::new(),

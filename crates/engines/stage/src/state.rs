@@ -128,6 +128,7 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(());
         }
         self.now = to;
+        self.close_idle_connections();
         self.set_master_clocks()?;
         self.set_all_client_clocks()
     }

@@ -14,6 +14,8 @@ use rand_chacha::rand_core::Rng;
 pub(crate) enum Due {
     /// The boundary that is the fault.
     Boundary,
+    /// A call tries to connect again. By then its client's own timer has fired: what comes back at this instant comes too late.
+    Connect(u64),
     /// An actor that was restarted comes back.
     Comeback(usize),
     /// An answer did not come in time.
@@ -193,6 +195,7 @@ impl<P: Ports> Stage<'_, P> {
         self.boundary_due()
             .into_iter()
             .chain(wakes)
+            .chain(self.connect_due())
             .chain(comebacks)
             .chain(delayed)
             .chain(repeats)
@@ -206,6 +209,7 @@ impl<P: Ports> Stage<'_, P> {
     fn fire(&mut self, due: &Due) -> Staged<()> {
         match due {
             Due::Boundary => self.reach_boundary(),
+            Due::Connect(running) => self.connect_again(*running),
             Due::Comeback(index) => {
                 let (_, name) = self.comebacks.remove(*index);
                 self.come_back(&name)
@@ -269,7 +273,10 @@ impl<P: Ports> Stage<'_, P> {
                 .transfers
                 .queued()
                 .any(|transfer| self.transfer_is_free(transfer))
-            && !self.running.values().any(|running| running.wakes_at.is_some())
+            && !self
+                .running
+                .values()
+                .any(|running| running.wakes_at.is_some() || running.connecting.is_some())
             && self.lanes_due().next().is_none()
             && self.ready_others().next().is_none()
     }

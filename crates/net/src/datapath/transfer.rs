@@ -124,6 +124,12 @@ impl Transfer {
         self.version
     }
 
+    /// The ports of its connection: the own one and that of the owner. None if the connection is gone.
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        let owner = self.stream.peer_addr().ok()?;
+        Some((self.local.port(), owner.port()))
+    }
+
     /// The number of its connection in the owner's log, if the owner is one of ours.
     pub fn connection(&self) -> Option<u64> {
         self.gate.as_ref()?.progress.borrow().connection

@@ -144,6 +144,19 @@ impl ForeignLink {
         });
     }
 
+    /// Waits until a request has come that `wanted` accepts, and leaves it where it is.
+    ///
+    /// # Errors
+    /// At the limit.
+    pub fn await_pending(&self, what: &str, wanted: impl Fn(&Request) -> bool) -> Result<(), NetError> {
+        let has_come = || {
+            let state = self.inbox.state();
+            let mut untaken = state.held.values().filter(|held| !held.taken);
+            untaken.any(|held| wanted(&held.request)).then_some(())
+        };
+        self.net.step(what, self.inbox.changes.until(has_come))
+    }
+
     /// Requests that nobody has taken, in the order of arrival.
     pub fn pending(&self) -> Vec<(ForeignMessage, Request)> {
         let state = self.inbox.state();
@@ -317,6 +330,16 @@ impl ForeignLink {
             self.inbox.set_reachable(reachable).await;
             Ok(())
         })?
+    }
+
+    /// Connections that are open now, after what has come in by now was looked at.
+    ///
+    /// # Errors
+    /// When that takes too long.
+    pub fn settled_connections(&mut self) -> Result<usize, NetError> {
+        let what = format!("counting the connections of {}", self.actor());
+        self.net.step(&what, self.inbox.settle())??;
+        Ok(self.open_connections())
     }
 
     /// Connections that are open now.

@@ -2,7 +2,7 @@
 
 use super::ended;
 use super::sessions::Sessions;
-use super::{MasterSide, RealClients};
+use super::{MasterSide, Operation, RealClients};
 use moonquake_client::RpcFailure;
 use moonquake_net::foreign::{Substitution, Taken};
 use moonquake_net::{Answer, NetError};
@@ -17,8 +17,14 @@ pub(super) fn is_aside(request: &Request) -> bool {
     )
 }
 
-/// Whether a request is the call that was predicted: the same function for the same object.
+/// Whether a request is the call that was predicted: the same function for the same object or task.
 fn is_same_call(real: &Request, predicted: &Request) -> bool {
+    use Request::MarkTaskToComplete;
+    if let (MarkTaskToComplete { request: real, .. }, MarkTaskToComplete { request, .. }) = (real, predicted)
+        && real.id != request.id
+    {
+        return false;
+    }
     real.rpc() == predicted.rpc() && moonquake_stage::key_of(real) == moonquake_stage::key_of(predicted)
 }
 
@@ -117,12 +123,12 @@ impl<M: MasterSide> RealClients<M> {
         let spoken = self
             .operations
             .get(&sending.operation)
-            .is_some_and(|operation| operation.ticket.is_none());
+            .is_some_and(Operation::is_spoken);
         if spoken || (is_chore && !self.clients.contains_key(sending.actor)) {
             return self.master.send(sending);
         }
         if is_chore && matches!(sending.request, Request::Ping { .. }) {
-            self.let_ping(sending.actor)?;
+            self.let_ping(sending.actor, sending.operation)?;
         }
         let what = sending.request.rpc().name();
         let operation = Some(sending.operation).filter(|_| !is_chore);

@@ -4,6 +4,7 @@ use super::names::Mounted;
 use super::{LIMIT, MasterSide, RealClient, RealClients, buffers, support};
 use crate::agent::{Agent, AgentOptions, Command, Setup};
 use crate::process::{ClientPage, SleepKind, Sleeper};
+use moonquake_client::Heartbeat;
 use moonquake_clock::Clocks;
 use moonquake_net::foreign::ForeignLink;
 use moonquake_protocol::{Request, Uuid};
@@ -67,6 +68,8 @@ impl<M: MasterSide> RealClients<M> {
                 .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
                 .chain(settings.map(|(name, value)| (name.to_owned(), value)))
                 .chain(support::checksums(&self.plan.world))
+                // The waits between attempts to connect are drawn by each such thread for itself.
+                .chain([("MC_RPC_CLIENT_IO_THREADS".to_owned(), "1".to_owned())])
                 // Its id stands in a line of that level.
                 .chain([("GLOG_minloglevel".to_owned(), "0".to_owned())])
                 .collect(),
@@ -91,6 +94,7 @@ impl<M: MasterSide> RealClients<M> {
             setup: Some(setup),
             poll_slot: None,
             pinged: false,
+            round: None,
             closing: false,
             frozen: false,
         })
@@ -129,7 +133,8 @@ impl<M: MasterSide> RealClients<M> {
     }
 
     /// A node has mounted its segment: its `setup` ends, its two threads have begun, and the one that asks for tasks sleeps. The
-    /// other waits for the answer to its first ping, so there is no doubt which is which.
+    /// other waits for the answer to its first ping, so there is no doubt which is which, and each has made its call over a
+    /// connection of its own.
     pub(super) fn ready(&mut self, actor: &str) -> PortResult<()> {
         if self.client(actor)?.setup.is_none() {
             return Ok(());
@@ -138,20 +143,26 @@ impl<M: MasterSide> RealClients<M> {
         self.take(actor, "FetchTasks", None, |request| {
             matches!(request, Request::FetchTasks { .. })
         })
-        .and_then(|taken| self.pass(actor, &taken))?;
+        .and_then(|taken| {
+            self.await_ping(actor)?;
+            self.pass(actor, &taken)
+        })?;
         let client = self.client(actor)?;
         let sleepers = client
             .page
-            .await_sleepers(|all| all.iter().any(is_gated), LIMIT)
+            .await_sleepers(|all| all.iter().any(is_periodic), LIMIT)
             .map_err(PortError::new)?;
-        client.poll_slot = sleepers.iter().find(|one| is_gated(one)).map(|one| one.slot);
+        client.poll_slot = sleepers.iter().find(|one| is_periodic(one)).map(|one| one.slot);
         self.watch_segment(actor)
     }
 
-    /// Lets the heartbeat thread go on, once.
-    pub(super) fn let_ping(&mut self, actor: &str) -> PortResult<()> {
+    /// Lets the heartbeat thread go on, once for each round.
+    pub(super) fn let_ping(&mut self, actor: &str, round: u64) -> PortResult<()> {
         self.all_live()?;
         let client = self.client(actor)?;
+        if client.round.replace(round) == Some(round) {
+            return Ok(());
+        }
         let Some(poll_slot) = client.poll_slot else {
             return Err(PortError(format!("{actor} has no heartbeat yet")));
         };
@@ -159,7 +170,7 @@ impl<M: MasterSide> RealClients<M> {
         if !std::mem::replace(&mut client.pinged, true) {
             return Ok(());
         }
-        let pings = |one: &&Sleeper| is_gated(one) && one.slot != poll_slot;
+        let pings = |one: &&Sleeper| is_periodic(one) && one.slot != poll_slot;
         let sleepers = client
             .page
             .await_sleepers(|all| all.iter().any(|one| pings(&one)), LIMIT)
@@ -228,8 +239,8 @@ impl<M: MasterSide> RealClients<M> {
 }
 
 /// Whether it is one of the two threads that sleep for a second.
-fn is_gated(sleeper: &Sleeper) -> bool {
-    sleeper.kind == SleepKind::Sleep
+pub(super) fn is_periodic(sleeper: &Sleeper) -> bool {
+    sleeper.kind == SleepKind::Sleep && sleeper.requested == Heartbeat::period()
 }
 
 impl<M: MasterSide> RealClients<M> {

@@ -6,11 +6,13 @@
 //!
 //! Behind it stands any master ([`MasterSide`]): the unmodified one (engine `native`) or the Rust one (engine `hosted`). A step that is
 //! one RPC under its own name is spoken by the harness under the client's id, as no call of the client's API is that RPC; those of a
-//! put session that the client itself writes are calls of its session API ([`sessions`]).
+//! put session that the client itself writes are calls of its session API ([`sessions`]). What the start of a copy or move hands out no
+//! call of the API writes: the harness does ([`spoken`]).
 
 mod accesses;
 mod buffers;
 mod calls;
+mod connections;
 mod credit;
 mod ended;
 mod faults;
@@ -21,10 +23,12 @@ pub(crate) mod plant;
 mod ports;
 mod segments;
 mod sessions;
+mod spoken;
 mod standing;
 mod streams;
 mod support;
 mod taking;
+mod tasks;
 mod transfers;
 mod verbs;
 mod watched;
@@ -64,10 +68,12 @@ struct RealClient {
     early: VecDeque<Taken>,
     /// Its `setup`, while that is under way.
     setup: Option<Ticket>,
-    /// The sleeping place of the thread that asks for tasks; it is never let through.
+    /// The sleeping place of the thread that asks for tasks; it is let through when a step says so.
     poll_slot: Option<usize>,
     /// Whether its heartbeat has begun.
     pinged: bool,
+    /// The round of its heartbeat that was let through last: what that sends after its first ping it sends by itself.
+    round: Option<u64>,
     /// It closes: whatever it still sends by itself is answered.
     closing: bool,
     /// Its process is stopped.
@@ -79,8 +85,10 @@ struct Operation {
     actor: String,
     verb: Verb,
     key: String,
-    /// Its call; none if it is spoken by the harness.
+    /// Its call; none if it is spoken by the harness, or if it is none.
     ticket: Option<Ticket>,
+    /// The client does it by itself, in threads of its own.
+    by_itself: bool,
     /// What that has returned, if it was looked at before the stage asked for it.
     reply: Option<Reply>,
     /// Whether a transfer of it was opened, and whether it was seen to wait for that.
@@ -94,6 +102,13 @@ struct Operation {
     parts: Vec<crate::agent::Range>,
     /// Its result is told; its values are looked at until the client begins something else.
     over: bool,
+}
+
+impl Operation {
+    /// Whether the harness speaks it under the client's name.
+    fn is_spoken(&self) -> bool {
+        self.ticket.is_none() && !self.by_itself
+    }
 }
 
 /// All real clients of a run, and the master that they speak to.

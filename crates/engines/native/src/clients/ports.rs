@@ -6,8 +6,8 @@ use moonquake_clock::{Clocks, Thread};
 use moonquake_evidence::{Baseline, State};
 use moonquake_protocol::ErrorCode;
 use moonquake_stage::{
-    Accessed, Begun, ClientStart, Clients, Delivery, Ending, Identity, OwnerSeen, PortError, PortResult,
-    Ports, Seen, Sending, Sight, Told, TransferSpec,
+    Accessed, Begun, ClientStart, Clients, Delivery, Ending, Identity, LostCall, OwnerSeen, PortError,
+    PortResult, Ports, Seen, Sending, Sight, Told, TransferSpec,
 };
 use std::collections::BTreeMap;
 
@@ -54,6 +54,22 @@ impl<M: MasterSide> Clients for RealClients<M> {
             }
         }
         Ok(told)
+    }
+
+    fn lose_call(&mut self, lost: &LostCall<'_>) -> PortResult<()> {
+        self.lose_real_call(lost)
+    }
+
+    fn wait_over(&mut self, operation: u64) -> PortResult<()> {
+        self.let_worker(operation)
+    }
+
+    fn ping_failed(&mut self, actor: &str) -> PortResult<()> {
+        self.await_heartbeat(actor)
+    }
+
+    fn connections(&mut self, actor: &str) -> PortResult<Option<usize>> {
+        self.count_connections(actor)
     }
 
     fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {
@@ -211,6 +227,9 @@ impl<M: MasterSide> Ports for RealClients<M> {
     }
 
     fn write_part(&mut self, transfer: u64, bytes: &[u8]) -> PortResult<bool> {
+        if let Some(there) = self.speak_part(transfer, bytes)? {
+            return Ok(there);
+        }
         // What moves are the bytes of the real client, not those that were predicted.
         Ok(self.part(transfer, bytes.len() as u64)?.is_some())
     }

@@ -4,7 +4,8 @@
 //! `put_write` of the client means is a session of the client's API instead ([`Plan`] tells which): the client keeps what it was
 //! granted, and writes by it as long as the session is open. Its `put_end` or `put_revoke` is that of the session if no write
 //! comes after it, since the API ends a session for good, and if no write may be under way, since the API would wait for that.
-//! Any other end is spoken, and the client does not hear of it.
+//! Any other end is spoken, and the client does not hear of it. The starts of copies, moves and upserts have no such call, and what they
+//! hand out is written by the harness (`spoken.rs`).
 
 use super::verbs::Call;
 use super::{MasterSide, RealClients};
@@ -26,12 +27,8 @@ struct PutSteps {
 /// The put sessions that a plan tells clients of.
 fn put_sessions(plan: &Plan) -> Vec<PutSteps> {
     let mut last_writes: BTreeMap<usize, usize> = BTreeMap::new();
-    for (step, action) in operations(plan) {
-        if action.verb == Verb::PutWrite
-            && let Some(start) = start_of(plan, step, action)
-        {
-            last_writes.insert(start, step);
-        }
+    for (step, start) in writes(plan).filter(|(_, start)| is_put(plan, *start)) {
+        last_writes.insert(start, step);
     }
     let sessions = last_writes.into_iter().map(|(start, last_write)| PutSteps {
         start,
@@ -39,6 +36,20 @@ fn put_sessions(plan: &Plan) -> Vec<PutSteps> {
         end: end_of(plan, start, last_write),
     });
     sessions.collect()
+}
+
+/// Each step that writes to what an earlier one was handed out, with that one.
+fn writes(plan: &Plan) -> impl Iterator<Item = (usize, usize)> + '_ {
+    operations(plan).filter_map(|(step, action)| {
+        let writes = action.verb == Verb::PutWrite;
+        writes.then(|| Some((step, start_of(plan, step, action)?)))?
+    })
+}
+
+/// Whether the session API has a call for a start.
+fn is_put(plan: &Plan, start: usize) -> bool {
+    let action = plan.steps.get(start).and_then(Step::operation);
+    action.is_some_and(|action| action.verb == Verb::Rpc(Rpc::PutStart))
 }
 
 fn operations(plan: &Plan) -> impl DoubleEndedIterator<Item = (usize, &Do)> {
@@ -97,17 +108,16 @@ fn end_of(plan: &Plan, start: usize, last_write: usize) -> Option<usize> {
     writes.into_iter().all(is_over).then_some(end)
 }
 
+/// Whether a plan has steps that are RPCs under their own names and calls of the session API all the same.
+pub(super) fn tells_any(plan: &Plan) -> bool {
+    !put_sessions(plan).is_empty()
+}
+
 /// Why real clients cannot play the sessions of a plan, if so.
 pub(super) fn unsupported(plan: &Plan) -> Option<String> {
     let mut open: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for session in put_sessions(plan) {
         let action = plan.steps.get(session.start)?.operation()?;
-        if action.verb != Verb::Rpc(Rpc::PutStart) {
-            let verb = action.verb.name();
-            return Some(format!(
-                "no call of the real client writes what a {verb} of its caller hands out"
-            ));
-        }
         let of = (action.who.as_deref()?, action.key.as_deref()?);
         let end = session.end.unwrap_or(usize::MAX);
         if open.insert(of, end).is_some_and(|before| before > session.start) {
@@ -184,6 +194,8 @@ fn order(keys: &[String], asked: &[String]) -> Option<Vec<usize>> {
 pub(super) struct Sessions {
     /// The steps that are calls of the session API.
     told: BTreeSet<usize>,
+    /// The writes that no call of the session API makes.
+    spoken: BTreeSet<usize>,
     /// The put sessions that clients have open, by client and key.
     open: BTreeSet<(String, String)>,
     /// How the answers of messages under way are to be read, and the operations that wait for them.
@@ -197,10 +209,17 @@ impl Sessions {
             told.insert(session.start);
             told.extend(session.end);
         }
+        let spoken = writes(plan).filter(|(_, start)| !is_put(plan, *start));
         Sessions {
             told,
+            spoken: spoken.map(|(write, _)| write).collect(),
             ..Sessions::default()
         }
+    }
+
+    /// Whether a step is no call of the client's API by its own words.
+    pub(super) fn speaks(&self, step: usize, verb: Verb) -> bool {
+        matches!(verb, Verb::Rpc(_)) || self.spoken.contains(&step)
     }
 
     /// Whether the client itself is told of a step that is one RPC.

@@ -114,9 +114,9 @@ impl<M: MasterSide> RealClients<M> {
 }
 
 fn await_polling(client: &RealClient, operation: &mut Operation) -> PortResult<()> {
-    let Some(ticket) = &operation.ticket else {
+    if operation.is_spoken() {
         return Ok(());
-    };
+    }
     let reads = || {
         let served = client.page.clocks_served();
         served.realtime.reads + served.monotonic.reads
@@ -126,7 +126,9 @@ fn await_polling(client: &RealClient, operation: &mut Operation) -> PortResult<(
     let until = Instant::now() + LIMIT;
     while reads() < enough {
         // It may also have gone on: to its result, or to its next request.
-        operation.reply = client.agent.try_wait(ticket).map_err(PortError::new)?;
+        if let Some(ticket) = &operation.ticket {
+            operation.reply = client.agent.try_wait(ticket).map_err(PortError::new)?;
+        }
         let goes_on = client.link.pending().iter().any(|(_, request)| asks(request));
         if operation.reply.is_some() || goes_on {
             return Ok(());

@@ -1,6 +1,6 @@
 //! What real clients have no words for. Static: it looks at the plan alone.
 
-use super::sessions;
+use super::{sessions, tasks};
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{Action, ArgValue, Do, Plan, Step, Timeouts, Verb, World};
 
@@ -13,7 +13,19 @@ pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let world = unsupported_world(plan)
         .or_else(|| unsupported_fault(plan))
         .or_else(|| sessions::unsupported(plan));
-    world.or_else(|| actions.clone().find_map(unsupported_action))
+    world
+        .or_else(|| actions.clone().find_map(unsupported_action))
+        .or_else(|| actions.clone().find_map(|action| unsupported_task(plan, action)))
+}
+
+/// The thread that asks for tasks begins when a segment is mounted. Mirrors `client_service.cpp:EnsureStorageControlPlaneStarted`.
+fn unsupported_task(plan: &Plan, action: &Do) -> Option<String> {
+    let who = action
+        .who
+        .as_deref()
+        .filter(|_| tasks::is_by_itself(action.verb))?;
+    let is_node = plan.world.segments.iter().any(|(node, _)| node == who);
+    (!is_node).then(|| format!("the real client asks for tasks only with a segment, and {who} has none"))
 }
 
 fn unsupported_world(plan: &Plan) -> Option<String> {
@@ -67,23 +79,17 @@ pub(crate) fn checksums(world: &World) -> Option<(String, String)> {
         .then(|| ("MOONCAKE_STORE_CHECKSUM".to_owned(), "1".to_owned()))
 }
 
-/// Each idle connection that the death of a master breaks costs the real client one call, and a call to a master that is down takes
-/// it 4 to 5 s, by a measure of chance: it connects again and again. The model of the client has neither.
+/// An RPC under its own name is spoken over a connection of its own, which nothing has broken. As a call of the session API it goes
+/// over the connections of the client, and the stage does not know which of the two it is.
 fn unsupported_fault(plan: &Plan) -> Option<String> {
     let dies = matches!(plan.fault.action, Some(Action::Kill | Action::Restart(_)));
-    let why = "the real client loses a call with each connection that the master's death breaks, and tries for 4 to 5 s to reach one \
-               that is down; the model of the client does not";
-    (dies && plan.fault.target == "master").then(|| why.to_owned())
+    let why =
+        "the put session of a real client goes over its own connections to the master, which die with that";
+    (dies && plan.fault.target == "master" && sessions::tells_any(plan)).then(|| why.to_owned())
 }
 
 fn unsupported_action(action: &Do) -> Option<String> {
     match action.verb {
-        Verb::RunTasks | Verb::PollTasks | Verb::RunTask => {
-            return Some(
-                "the real client polls for tasks and executes them by itself, and no step can wait for it"
-                    .to_owned(),
-            );
-        }
         Verb::Get | Verb::BatchGet if action.into.is_none() && !action.ranges.is_empty() => {
             return Some("the real client reads ranges into a caller's buffer only; give `into`".to_owned());
         }

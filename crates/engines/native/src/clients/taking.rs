@@ -8,6 +8,7 @@ use super::calls::is_aside;
 use super::standing::POLLING_READS;
 use super::{LIMIT, MasterSide, Operation, RealClients};
 use moonquake_client::LANES;
+use moonquake_clock::MonotonicNs;
 use moonquake_protocol::Request;
 use moonquake_scenario::Verb;
 use moonquake_stage::{PortError, PortResult};
@@ -20,6 +21,8 @@ pub(super) struct Signs {
     waiting: usize,
     /// How often it has looked at a clock.
     reads: u64,
+    /// When its next timer fires.
+    timer: Option<MonotonicNs>,
 }
 
 impl<M: MasterSide> RealClients<M> {
@@ -43,6 +46,7 @@ impl<M: MasterSide> RealClients<M> {
         Some(Signs {
             waiting: requests + headers,
             reads: served.realtime.reads + served.monotonic.reads,
+            timer: client.page.timers().first().copied(),
         })
     }
 
@@ -74,7 +78,8 @@ impl<M: MasterSide> RealClients<M> {
                 return Ok(());
             };
             let polls = alone && now.reads >= before.reads + POLLING_READS;
-            if now.waiting > before.waiting || polls {
+            // A call that finds no master waits on a timer before it tries again.
+            if now.waiting > before.waiting || polls || now.timer < before.timer {
                 return Ok(());
             }
             let (Some(client), Some(operation)) = (self.clients.get(&actor), self.operations.get_mut(&id))

@@ -2,8 +2,10 @@
 
 use super::ended;
 use super::names::Mounted;
+use super::spoken::end_spoken;
 use super::{MasterSide, RealClients};
 use moonquake_net::Net;
+use moonquake_net::datapath::Transfer;
 use moonquake_net::foreign::{Relay, RelayTransfer, Side};
 use moonquake_protocol::datapath::{DataHeader, DataOperation};
 use moonquake_stage::{Ending, OwnerEvent, OwnerSeen, PortError, PortResult, TransferSpec};
@@ -17,23 +19,25 @@ type Pair = (String, String);
 
 /// A transfer under way.
 #[derive(Debug)]
-struct Open {
-    pair: Pair,
-    operation: Option<u64>,
+pub(super) struct Open {
+    pub(super) pair: Pair,
+    pub(super) operation: Option<u64>,
     /// Its number at the relay; none if it stays within one process.
-    relay: Option<RelayTransfer>,
-    address: u64,
+    pub(super) relay: Option<RelayTransfer>,
+    /// What the harness itself moves, past all relays.
+    pub(super) spoken: Option<Transfer>,
+    pub(super) address: u64,
     size: u64,
-    moved: u64,
+    pub(super) moved: u64,
 }
 
 /// All relays and what passes through them.
 pub(super) struct Transfers {
-    net: Net,
+    pub(super) net: Net,
     pub(super) relays: BTreeMap<Pair, Relay>,
     /// Owners that are gone; nobody gets a relay to them any more.
-    gone: Vec<String>,
-    open: BTreeMap<u64, Open>,
+    pub(super) gone: Vec<String>,
+    pub(super) open: BTreeMap<u64, Open>,
     log: Vec<OwnerSeen>,
 }
 
@@ -89,7 +93,7 @@ impl Transfers {
         Ok(())
     }
 
-    fn say(&mut self, transfer: u64, event: OwnerEvent) {
+    pub(super) fn say(&mut self, transfer: u64, event: OwnerEvent) {
         self.log.push(OwnerSeen { transfer, event });
     }
 
@@ -132,7 +136,7 @@ impl Transfers {
         Ok(self.moved(transfer, len).map(|to| (bytes, to)))
     }
 
-    fn moved(&mut self, transfer: u64, len: u64) -> Option<u64> {
+    pub(super) fn moved(&mut self, transfer: u64, len: u64) -> Option<u64> {
         let open = self.open.get_mut(&transfer)?;
         let from = open.moved;
         open.moved += len;
@@ -164,7 +168,12 @@ impl Transfers {
             }
             end(relay, id, ending).map_err(PortError::new)?;
         }
-        self.open.remove(&transfer);
+        let spoken = self.open.remove(&transfer).and_then(|open| open.spoken);
+        if let Some(spoken) = spoken
+            && !end_spoken(spoken, ending)?
+        {
+            ending = Ending::NotAcknowledged;
+        }
         let how = ending.words().to_owned();
         self.say(transfer, OwnerEvent::Closed { how });
         Ok(ending.is_complete())
@@ -200,11 +209,17 @@ impl<M: MasterSide> RealClients<M> {
             pair: (spec.actor.clone(), spec.owner.clone()),
             operation: spec.operation,
             relay: None,
+            spoken: None,
             address: spec.address,
             size: spec.size,
             moved: 0,
         };
-        if !spec.local {
+        if self.speaks(spec.operation) {
+            let Some(spoken) = self.open_spoken(spec)? else {
+                return Ok(false);
+            };
+            open.spoken = Some(spoken);
+        } else if !spec.local {
             let Some((id, accepted)) = self.open_at_relay(spec)? else {
                 return Ok(false);
             };
@@ -293,6 +308,9 @@ impl<M: MasterSide> RealClients<M> {
     /// Moves the next part of a transfer, in the direction that it has.
     pub(super) fn part(&mut self, transfer: u64, len: u64) -> PortResult<Option<Vec<u8>>> {
         match self.transfers.open.get(&transfer) {
+            Some(open) if open.spoken.is_some() => {
+                Err(PortError("the harness reads nothing for a client".to_owned()))
+            }
             Some(open) if open.relay.is_none() => self.local_part(transfer, len),
             Some(_) => {
                 if self.transfers.stands(transfer) {

@@ -3,7 +3,7 @@
 use super::buffers::Implied;
 use super::sessions::ranged;
 use super::standing::Pace;
-use super::{LIMIT, MasterSide, Operation, RealClients};
+use super::{LIMIT, MasterSide, Operation, RealClients, tasks};
 use crate::agent::{self, Command, Range, Replication, SoftPin, code_of};
 use moonquake_client::Outcome;
 use moonquake_protocol::ErrorCode;
@@ -41,6 +41,7 @@ impl<M: MasterSide> RealClients<M> {
             verb: begun.action.verb,
             key: begun.key.clone(),
             ticket: None,
+            by_itself: tasks::is_by_itself(begun.action.verb),
             reply: None,
             moves: false,
             pace: Pace::default(),
@@ -50,7 +51,9 @@ impl<M: MasterSide> RealClients<M> {
             over: false,
         };
         self.free_values(begun.actor)?;
-        if !matches!(begun.action.verb, Verb::Rpc(_)) || self.sessions.tells(begun) {
+        if operation.by_itself {
+            self.let_poll(begun.actor, begun.action.verb)?;
+        } else if !self.sessions.speaks(begun.step, begun.action.verb) || self.sessions.tells(begun) {
             let closed = self.client(begun.actor)?.closing;
             if let Some(name) = begun.buffer.as_ref().filter(|_| !closed) {
                 self.register(begun.actor, name, begun.capacity)?;
