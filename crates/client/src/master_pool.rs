@@ -69,6 +69,11 @@ impl MasterPool {
         self.queues.iter().map(VecDeque::len).sum()
     }
 
+    /// When the next round closes connections; none before the first one was idle.
+    pub fn round_at(&self) -> Option<MonotonicNs> {
+        self.round_at
+    }
+
     /// Whether [`MasterPool::close_idle`] would be a round.
     pub fn is_round_due(&self, now: MonotonicNs) -> bool {
         self.round_at.is_some_and(|at| at <= now)

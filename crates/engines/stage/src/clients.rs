@@ -80,6 +80,8 @@ pub enum Lost {
         begins: bool,
         /// When the client's next timer for a call that waits to connect fires, on its own clock.
         until: MonotonicNs,
+        /// When a round closes idle connections, if that comes first.
+        round: Option<MonotonicNs>,
     },
 }
 

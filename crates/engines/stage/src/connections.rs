@@ -82,8 +82,14 @@ impl<P: Ports> Stage<'_, P> {
             .map(|it| it.again_at);
         let wait = first.min().map_or(Span::ZERO, |at| at - self.now);
         let until = MonotonicNs(self.clocks(&name).monotonic.0.saturating_add(wait.ns));
-        let begins = refused == 0;
-        self.lose_call(id, &call, Lost::Refused { begins, until })
+        let actor = self.actors.get(&name);
+        let round = actor.and_then(|actor| actor.pool.round_at());
+        let how = Lost::Refused {
+            begins: refused == 0,
+            until,
+            round: round.filter(|round| *round < until),
+        };
+        self.lose_call(id, &call, how)
     }
 
     /// The wait after an attempt is over.

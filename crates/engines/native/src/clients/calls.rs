@@ -235,6 +235,11 @@ impl<M: MasterSide> RealClients<M> {
         self.messages.clear();
         for client in self.clients.values_mut() {
             client.link.close_all().map_err(PortError::new)?;
+            // What had been sent and was not looked at yet is lost as well.
+            client.early.clear();
+            for (message, _) in client.link.pending() {
+                client.link.discard(message).map_err(PortError::new)?;
+            }
             client.link.set_reachable(false).map_err(PortError::new)?;
         }
         Ok(())

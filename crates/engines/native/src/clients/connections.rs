@@ -1,7 +1,8 @@
 //! Calls of real clients that no master hears of: over a connection that broke, or without one.
 //!
 //! A call that is refused waits on a timer of its client, for a time that the client draws from an engine which nobody seeds. With one
-//! thread for its connections that is the time which the model draws, and the timer on the client's page must say so.
+//! thread for its connections that is the time which the model draws, and the timer on the client's page must say so. It does not where a round
+//! comes first that closes idle connections: one timer stands for all of a thread, and shows the first.
 
 use super::life::is_periodic;
 use super::{LIMIT, MasterSide, RealClients};
@@ -22,13 +23,14 @@ impl<M: MasterSide> RealClients<M> {
             self.let_ping(actor, operation)?;
         }
         self.asks(operation);
-        let Lost::Refused { until, .. } = lost.how else {
+        let Lost::Refused { until, round, .. } = lost.how else {
             return Ok(());
         };
         let client = self.client(actor)?;
-        let armed = client
-            .page
-            .await_timer_set(|timers| timers.contains(&until), LIMIT);
+        let armed = client.page.await_timer_set(
+            |timers| timers.contains(&until) || round.is_some_and(|round| timers.contains(&round)),
+            LIMIT,
+        );
         armed.map(drop).map_err(|_| {
             let what = lost.request.rpc().name();
             let timers = client.page.timers();
