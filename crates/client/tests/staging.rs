@@ -216,7 +216,11 @@ fn a_key_of_a_batch_read_that_finds_no_room_fails_alone() {
     let (mut staged, want) = batch_get(NearMemory::Staging);
     asks(&want, &[64, 128, 32], false);
     let want = staged.next(now(), Happened::Staged(vec![true, false, true]));
-    assert_eq!(places(want), [(0, 64), (64, 32)], "blocks lie one behind the other");
+    assert_eq!(
+        places(want),
+        [(0, 64), (64, 32)],
+        "blocks lie one behind the other"
+    );
     assert_eq!(
         staged.next(now(), Happened::MovedAll(vec![landed(), landed()])),
         Want::Done(Outcome::Batch(vec![Outcome::Ok, invalid(), Outcome::Ok]))

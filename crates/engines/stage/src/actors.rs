@@ -6,7 +6,9 @@ use crate::ports::Ports;
 use crate::sessions::GetSessions;
 use crate::setup::{FIRST_BASE, INSTANCE_STRIDE, SEGMENT_STRIDE};
 use crate::state::{Stage, Staged};
-use moonquake_client::{ClientConfig, Heartbeat, MasterPool, Mount, Outcome, PutSession, QueuedTask, Remount};
+use moonquake_client::{
+    ClientConfig, Heartbeat, MasterPool, Mount, Outcome, PutSession, QueuedTask, Remount,
+};
 use moonquake_evidence::{Change, Kind, Observer};
 use moonquake_protocol::{Segment, Uuid};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

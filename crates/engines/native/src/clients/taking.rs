@@ -79,7 +79,10 @@ impl<M: MasterSide> RealClients<M> {
             };
             let polls = alone && now.reads >= before.reads + POLLING_READS;
             // A call that finds no master waits on a timer before it tries again.
-            if now.waiting > before.waiting || polls || now.timer < before.timer {
+            let set = now
+                .timer
+                .is_some_and(|at| before.timer.is_none_or(|before| at < before));
+            if now.waiting > before.waiting || polls || set {
                 return Ok(());
             }
             let (Some(client), Some(operation)) = (self.clients.get(&actor), self.operations.get_mut(&id))

@@ -119,6 +119,12 @@ impl Transfers {
         self.open.get(&transfer).and_then(stands).unwrap_or(false)
     }
 
+    /// The transfers of a client that are open.
+    pub(super) fn of(&self, actor: &str) -> Vec<u64> {
+        let mine = self.open.iter().filter(|(_, open)| open.pair.0 == actor);
+        mine.map(|(id, _)| *id).collect()
+    }
+
     fn at(&mut self, transfer: u64) -> Option<(&mut Relay, RelayTransfer)> {
         let open = self.open.get(&transfer)?;
         let relay = self.relays.get_mut(&open.pair)?;
