@@ -162,5 +162,5 @@ fn cli_real_nothing_is_left_whenever_it_is_ended() {
 fn drawn_below(limit: Duration) -> Duration {
     let nanoseconds = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos();
     let mixed = (nanoseconds as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    Duration::from_nanos(mixed * limit.as_nanos() as u64 >> 32)
+    Duration::from_nanos((mixed * limit.as_nanos() as u64) >> 32)
 }
