@@ -50,6 +50,38 @@ repair   = "None."
 is = "holds"
 "#;
 
+/// A put that fails, and nothing lands in its range later.
+const CLEAN_RANGE: &[u8] = br#"
+schema = 1
+id     = "planted/clean-range"
+title  = "A put fails, and nothing lands later"
+why    = "The witness must say no here, and yes as soon as somebody touches the range."
+[world]
+segments = { n1 = "16MiB" }
+clients  = ["w1", "r1"]
+chunk    = "256KiB"
+[fault]
+dimension = "network"
+target    = "w1"
+at        = "client.put.payload_part"
+of        = "p1"
+hit       = 1
+action    = "cut"
+[watch]
+buffer = "a1"
+[timeline]
+steps = [
+  { id = "p1", who = "w1", do = "put", key = "k", size = "1MiB", bind = "a1", expect = "TRANSFER_FAIL" },
+  { at = "p1 + 1s", who = "r1", do = "exist", key = "k", expect = "false" },
+  { check = "untouched", of = ["a1"], since = "p1.done" },
+]
+[report]
+expected = "Nobody touches a1 once the put has failed."
+repair   = "None."
+[[verdict]]
+is = "holds"
+"#;
+
 fn plan(text: &[u8]) -> Plan {
     parse::from_str("sight", text).unwrap_or_else(|errors| panic!("{}", errors.plain()))
 }
@@ -64,35 +96,22 @@ fn answer(plan: &Plan, evidence: &Evidence) -> Touched {
     named.expect("an answer about the buffer").answer
 }
 
-/// The same story with another name under watch: the range of the object.
-fn watching(name: &str) -> Plan {
-    let text = String::from_utf8_lossy(CLEAN);
-    let text = text
-        .replace("buffer = \"b1\"", &format!("buffer = \"{name}\""))
-        .replace("of = [\"b1\"]", &format!("of = [\"{name}\"]"))
-        .replace(
-            "key = \"k\", size = \"1MiB\",",
-            "key = \"k\", size = \"1MiB\", bind = \"a1\",",
-        );
-    plan(text.as_bytes())
-}
-
 fn clean() {
-    for name in ["b1", "a1"] {
-        let plan = watching(name);
+    for text in [CLEAN, CLEAN_RANGE] {
+        let plan = plan(text);
         let evidence = HostedEngine
             .run(&plan, &options())
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+            .unwrap_or_else(|error| panic!("{}: {error}", plan.id));
         let answer = answer(&plan, &evidence);
-        assert!(matches!(answer, Touched::No { .. }), "{name}: {answer:?}");
+        assert!(matches!(answer, Touched::No { .. }), "{}: {answer:?}", plan.id);
     }
 }
 
 fn planted() {
     for plant in Plant::ALL {
         let (plan, who) = match plant.within {
-            PlantedIn::Buffers => (watching("b1"), "r1"),
-            PlantedIn::Segments => (watching("a1"), "n1"),
+            PlantedIn::Buffers => (plan(CLEAN), "r1"),
+            PlantedIn::Segments => (plan(CLEAN_RANGE), "n1"),
         };
         let evidence =
             run_planted(&plan, &options(), plant).unwrap_or_else(|error| panic!("{plant:?}: {error}"));
