@@ -69,8 +69,7 @@ fn on_master(name: &str, file: PathBuf) -> Trial {
 /// claims something of its own for that engine, the two part there, and the file says why.
 fn with_real_clients(name: &str, file: PathBuf, engine: &dyn Engine) -> Trial {
     let kind = engine.kind();
-    let open = moonquake_tests::parted::why(name, kind).map(|why| format!("open: {why}"));
-    let why = parsed(&file).and_then(|plan| engine.unsupported(&plan)).or(open);
+    let why = parsed(&file).and_then(|plan| engine.unsupported(&plan));
     let shown = why.clone().unwrap_or_else(|| kind.name().to_owned());
     Trial::test(format!("{kind}::upstream::{name}"), move || {
         let plan = plan_of(&file);

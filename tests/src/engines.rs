@@ -57,32 +57,26 @@ const COLUMNS: [Column; 5] = [
 enum Cell {
     Claims(Verdict),
     NoWords(String),
-    /// It does not come out as claimed, and that is not settled.
-    Open(String),
     Nothing,
 }
 
 impl Column {
-    fn cell(&self, name: &str, plan: &Plan) -> Cell {
-        match ((self.wordless)(plan), crate::parted::why(name, self.engine)) {
-            (Some(why), _) => Cell::NoWords(why),
-            (None, Some(why)) => Cell::Open(why),
-            (None, None) => plan
+    fn cell(&self, plan: &Plan) -> Cell {
+        match (self.wordless)(plan) {
+            Some(why) => Cell::NoWords(why),
+            None => plan
                 .claim(self.profile, self.engine)
                 .map_or(Cell::Nothing, |line| Cell::Claims(line.is)),
         }
     }
 }
 
-/// Scenarios that an engine has words for and that say nothing about what comes out there, and open ones that there are not.
+/// Scenarios that an engine has words for and that say nothing about what comes out there.
 pub fn problems(plans: &BTreeMap<String, Plan>) -> Vec<String> {
-    let gone = |name: &String| !plans.contains_key(name);
-    let stale = crate::parted::names().into_iter().filter(gone);
-    let stale = stale.map(|name| format!("fixtures/parted.toml: there is no scenario {name}"));
-    let mut problems: Vec<String> = stale.collect();
+    let mut problems = Vec::new();
     for (name, plan) in plans {
         for column in &COLUMNS {
-            if matches!(column.cell(name, plan), Cell::Nothing) {
+            if matches!(column.cell(plan), Cell::Nothing) {
                 let (engine, profile) = (column.engine, column.profile.name());
                 problems.push(format!("{name} claims nothing for {engine} and {profile}"));
             }
@@ -116,8 +110,7 @@ fn intro(count: usize) -> String {
          | `native` | unmodified | unmodified |\n\n\
          A verdict here is what the scenario file claims for that engine: the first of its `[[verdict]]` lines that fits. The\n\
          scenario tests (`tests/scenarios.rs`; scenario x engine = one test) run it there and hold what comes out to that\n\
-         claim. `-` with a number: the engine has no words for the scenario, and the reason stands below. `open`: it does not come\n\
-         out as claimed there, and that is not settled (`fixtures/parted.toml`); its test is left out. The profile is\n\
+         claim. `-` with a number: the engine has no words for the scenario, and the reason stands below. The profile is\n\
          `upstream`, which is the only one that an unmodified process has, but for the first column. One scenario on all four\n\
          engines, and where they part first: `moonquake diff FILE`.\n\n\
          Made by `tests/tables.rs`; renew with `{}`.\n",
@@ -127,24 +120,23 @@ fn intro(count: usize) -> String {
 
 fn totals(plans: &BTreeMap<String, Plan>) -> String {
     let mut text =
-        "\n## In numbers\n\n| | Holds | Violated | Not reproduced | No words | Open |\n|---|--:|--:|--:|--:|--:|\n"
+        "\n## In numbers\n\n| | Holds | Violated | Not reproduced | No words |\n|---|--:|--:|--:|--:|\n"
             .to_owned();
     for column in &COLUMNS {
-        let mut counts = [0; 5];
-        for (name, plan) in plans {
-            match column.cell(name, plan) {
+        let mut counts = [0; 4];
+        for plan in plans.values() {
+            match column.cell(plan) {
                 Cell::Claims(Verdict::Holds) => counts[0] += 1,
                 Cell::Claims(Verdict::Violated) => counts[1] += 1,
                 Cell::Claims(Verdict::NotReproduced) => counts[2] += 1,
                 Cell::NoWords(_) => counts[3] += 1,
-                Cell::Open(_) => counts[4] += 1,
                 Cell::Nothing => {}
             }
         }
-        let [holds, violated, not_reproduced, wordless, open] = counts;
+        let [holds, violated, not_reproduced, wordless] = counts;
         let _ = writeln!(
             text,
-            "| {} | {holds} | {violated} | {not_reproduced} | {wordless} | {open} |",
+            "| {} | {holds} | {violated} | {not_reproduced} | {wordless} |",
             column.head
         );
     }
@@ -162,19 +154,18 @@ pub fn render(plans: &BTreeMap<String, Plan>) -> String {
     for (name, plan) in plans {
         let _ = write!(text, "| [{name}]({name}.scenario.toml) |");
         for column in &COLUMNS {
-            let words = match column.cell(name, plan) {
+            let words = match column.cell(plan) {
                 Cell::Claims(Verdict::Holds) => "holds".to_owned(),
                 Cell::Claims(Verdict::Violated) => "**violated**".to_owned(),
                 Cell::Claims(Verdict::NotReproduced) => "*not reproduced*".to_owned(),
                 Cell::NoWords(why) => format!("- ({})", reasons.number(why)),
-                Cell::Open(why) => format!("open ({})", reasons.number(why)),
                 Cell::Nothing => "claims nothing".to_owned(),
             };
             let _ = write!(text, " {words} |");
         }
         text.push('\n');
     }
-    text += "\n## No words, and open\n\n";
+    text += "\n## No words\n\n";
     for (index, why) in reasons.0.iter().enumerate() {
         let _ = writeln!(text, "{}. {why}", index + 1);
     }

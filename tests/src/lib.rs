@@ -7,7 +7,6 @@ mod fixtures;
 pub mod kept;
 pub mod matrix;
 pub mod named;
-pub mod parted;
 pub mod sharp_edges;
 pub mod upstream_cases;
 
