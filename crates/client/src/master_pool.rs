@@ -173,11 +173,15 @@ mod tests {
         pool.give_back(START);
         pool.give_back(START);
         pool.close_idle(after(29));
-        assert_eq!(pool.idle(), 2);
+        assert_eq!(pool.idle(), 2, "no round is due");
         assert_eq!(pool.take(), Some(Wire::Whole));
         pool.give_back(after(29));
         pool.close_idle(after(30));
-        assert_eq!(pool.idle(), 2, "the second was idle for less than two rounds");
+        assert_eq!(
+            pool.idle(),
+            1,
+            "the first was not used since the round that began with it"
+        );
         assert_eq!(pool.take(), Some(Wire::Whole));
         pool.give_back(after(31));
         pool.close_idle(after(60));
