@@ -90,15 +90,18 @@ fn model_timeout_overrides_are_opt_in() {
     }
 }
 
-/// An owner that is gone refuses the first read at once, with four attempts to connect. For a second nobody tries again: a read
-/// meanwhile waits for the end of that second, one at its end does not, and one behind it begins another.
+/// The first read from an owner that is gone finds the connection broken that its client had; the next is refused at once, with four
+/// attempts to connect. For a second nobody tries again: a read meanwhile waits for the end of that second, one at its end does not, and
+/// one behind it begins another.
 #[test]
 fn model_an_owner_that_is_gone_is_tried_once_a_second() {
     let evidence = play(
         "segments = { n1 = \"16MiB\" }\nclients = [\"w1\", \"r1\"]",
         "dimension = \"crash\"\ntarget = \"n1\"\nafter = \"s1\"\naction = \"kill\"",
         r#"  { who = "w1", do = "put", key = "k", size = "1MiB", expect = "ok" },
+  { who = "r1", do = "get", key = "k", expect = "ok" },
   { id = "s1", at = "start + 1s", who = "r1", do = "get_start", key = "k", expect = "ok" },
+  { who = "r1", do = "get_read", use = "s1" },
   { who = "r1", do = "get_read", use = "s1" },
   { id = "g2", at = "start + 1s + 1ns", who = "r1", do = "get_read", use = "s1", async = true },
   { id = "g3", at = "start + 2s - 1ns", who = "r1", do = "get_read", use = "s1", async = true },
@@ -115,12 +118,13 @@ fn model_an_owner_that_is_gone_is_tried_once_a_second() {
     assert_eq!(
         reads,
         [
-            (2, second),
-            (3, 2 * second),
-            (4, 2 * second),
-            (5, 3 * second),
-            (6, 4 * second),
-            (7, 5 * second + 1)
+            (3, second),
+            (4, second),
+            (5, 2 * second),
+            (6, 2 * second),
+            (7, 3 * second),
+            (8, 4 * second),
+            (9, 5 * second + 1)
         ]
     );
 }

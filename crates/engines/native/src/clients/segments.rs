@@ -112,7 +112,9 @@ impl<M: MasterSide> RealClients<M> {
     /// Bytes of a segment out of the file under it: that is no access of anybody. None if there is no such file.
     pub(super) fn peek_shared(&self, home: &str, offset: u64, bytes: &mut [u8]) -> PortResult<Option<()>> {
         let watched = self.faults.of.get(&Memory::Segment(home.to_owned()));
-        let client = watched.and_then(|watched| self.clients.get(&watched.actor));
+        let client = watched
+            .filter(|watched| !watched.is_gone())
+            .and_then(|watched| self.clients.get(&watched.actor));
         let Some(file) = client.and_then(|client| client.memory.as_ref()) else {
             return Ok(None);
         };

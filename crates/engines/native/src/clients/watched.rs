@@ -29,6 +29,8 @@ pub(super) struct Watched {
     open: Vec<Noted>,
     /// Bytes whose pages are to be asked again as soon as the process can be told.
     due: Vec<(u64, u64)>,
+    /// Its process is gone. Another may bear the same name.
+    is_gone: bool,
 }
 
 impl Watched {
@@ -65,6 +67,7 @@ impl Watched {
             copied: BTreeSet::new(),
             open: Vec::new(),
             due: Vec::new(),
+            is_gone: false,
         };
         watched.ask_again(Some(agent), 0, size)?;
         Ok(Ok(watched))
@@ -120,7 +123,7 @@ impl Watched {
     pub(super) fn within(&self, address: u64, size: u64) -> Option<(u64, u64)> {
         let from = address.max(self.begin);
         let to = address.saturating_add(size).min(self.begin + self.size);
-        (from < to).then(|| (from - self.begin, to - self.begin))
+        (from < to && !self.is_gone).then(|| (from - self.begin, to - self.begin))
     }
 
     /// The pages of these bytes tell of the next access to them, whoever makes it. Without an agent that can be told now it is done later.
@@ -137,7 +140,9 @@ impl Watched {
 
     /// Asks the pages that are to be asked again.
     pub(super) fn catch_up(&mut self, agent: Option<&Agent>) -> PortResult<()> {
-        let Some(agent) = agent else { return Ok(()) };
+        let Some(agent) = agent.filter(|_| !self.is_gone) else {
+            return Ok(());
+        };
         for (from, to) in std::mem::take(&mut self.due) {
             // What was told by now is judged by what explains it now.
             self.take()?;
@@ -165,9 +170,15 @@ impl Watched {
         }
     }
 
+    /// Whether its process is gone.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// The process ends; nothing of it can be touched any more.
     pub(super) fn ends(&mut self) {
         self.open.clear();
+        self.is_gone = true;
         let _gone = self.witness.disarm();
     }
 }

@@ -53,13 +53,13 @@ impl Release {
         if !root.is_dir() {
             return Err(missing(vec![root.to_owned()]));
         }
-        let is_missing = [(&master, master.is_file()), (&libraries, libraries.is_dir())];
-        if let Some((path, _)) = is_missing.into_iter().find(|(_, is_there)| !is_there) {
-            return Err(ProcessError::ReleaseIncomplete {
-                root: root.to_owned(),
-                missing: path.clone(),
-                cure: CURE,
-            });
+        let incomplete = |missing: PathBuf| ProcessError::ReleaseIncomplete {
+            root: root.to_owned(),
+            missing,
+            cure: CURE,
+        };
+        if !master.is_file() {
+            return Err(incomplete(master));
         }
         let found = sha256_of(&master)?;
         if found != MASTER_SHA256 {
@@ -70,6 +70,9 @@ impl Release {
                 expected: MASTER_SHA256,
                 cure: CURE,
             });
+        }
+        if !libraries.is_dir() {
+            return Err(incomplete(libraries));
         }
         let system = Some(root.join("system")).filter(|folder| folder.is_dir());
         Ok(Release {

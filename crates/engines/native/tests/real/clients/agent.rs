@@ -124,6 +124,11 @@ fn missing() {
         std::os::unix::fs::symlink(from, to).expect("a link");
     };
     link("mooncake");
+    let without = Release::at(folder.path())
+        .expect_err("its libraries are missing")
+        .to_string();
+    assert!(without.contains("non_cuda.libs is missing"), "{without}");
+    link("mooncake_transfer_engine_non_cuda.libs");
     let release = Release::at(folder.path()).expect("the master is there");
     let told = |text: &str| {
         std::fs::write(folder.path().join("client.json"), text).expect("written");
