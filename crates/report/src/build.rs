@@ -11,7 +11,7 @@ use crate::{
 use moonquake_evidence::{Event, EventId, Evidence, Kind, Op};
 use moonquake_faults::Dimension;
 use moonquake_judge::{Cited, Finding, Judgement, LifeEvent, NameAnswer, Status, Touch};
-use moonquake_scenario::{Plan, Step};
+use moonquake_scenario::{Plan, Step, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most expectations that column three spells out when all is well.
@@ -149,6 +149,11 @@ fn context_of(plan: &Plan, postmortem: &Postmortem) -> Context {
             .steps
             .iter()
             .map(|step| (step_name(step), instant(step)))
+            .collect(),
+        checks: (0_u32..)
+            .zip(&plan.steps)
+            .filter(|(_, step)| matches!(step.what, What::Check(_)))
+            .map(|(index, _)| index)
             .collect(),
         show_clocks: plan.fault.dimension == Dimension::Clock,
     }

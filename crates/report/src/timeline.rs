@@ -75,6 +75,8 @@ pub(crate) struct Context {
     pub(crate) proves: BTreeSet<EventId>,
     /// The name of each step and the instant it is planned for, by its index.
     pub(crate) steps: Vec<(String, Option<String>)>,
+    /// The steps that are checks: what these find is told elsewhere.
+    pub(crate) checks: BTreeSet<u32>,
     /// Whether to show how far an actor's clocks are off.
     pub(crate) show_clocks: bool,
 }
@@ -82,6 +84,18 @@ pub(crate) struct Context {
 impl Context {
     fn step(&self, index: u32) -> Option<&(String, Option<String>)> {
         self.steps.get(usize::try_from(index).ok()?)
+    }
+
+    /// The name of an operation: that of its step, and which repetition it is.
+    fn name_of(&self, op: Op) -> String {
+        let name = self
+            .step(op.step)
+            .map(|(name, _)| name.clone())
+            .unwrap_or_default();
+        match op.repetition {
+            0 | 1 => name,
+            repetition => format!("{name}, repetition {repetition}"),
+        }
     }
 }
 
@@ -204,20 +218,27 @@ fn single(event: &Event, context: &Context, quiet: bool) -> Row {
         _ if quiet => RowKind::Background,
         _ => RowKind::Event,
     };
-    let mut row = row_of(kind, std::slice::from_ref(event), event.kind.line());
+    let text = match &event.kind {
+        Kind::Reused { reachable_by, .. } => reachable_by.iter().fold(event.kind.line(), |text, other| {
+            let unnamed = format!("step {} ({})", other.step + 1, other.repetition);
+            text.replace(&unnamed, &context.name_of(*other))
+        }),
+        kind => kind.line(),
+    };
+    let mut row = row_of(kind, std::slice::from_ref(event), text);
     let Some(op) = event.op else {
         return row;
     };
-    let (name, instant) = context.step(op.step).cloned().unwrap_or_default();
-    let name = match op.repetition {
-        0 | 1 => name,
-        repetition => format!("{name}, repetition {repetition}"),
-    };
+    let (name, instant) = (
+        context.name_of(op),
+        context.step(op.step).and_then(|(_, instant)| instant.clone()),
+    );
     match kind {
         RowKind::Step => {
             row.text = format!("{name}: {}", row.text);
             row.instant = instant;
         }
+        RowKind::Result if context.checks.contains(&op.step) => row.text = format!("{name} is over"),
         // An operation may end long after it began, beside others.
         RowKind::Result => row.text = format!("{name} {}", row.text),
         _ => {}
