@@ -42,7 +42,11 @@ impl Evidence {
 
     /// One JSON object a line: the baseline, then each event.
     pub fn to_json_lines(&self) -> String {
-        let mut text = serde_json::to_string(&self.baseline).unwrap_or_default();
+        self.lines(&self.baseline)
+    }
+
+    fn lines(&self, baseline: &Baseline) -> String {
+        let mut text = serde_json::to_string(baseline).unwrap_or_default();
         for event in &self.events {
             text.push('\n');
             text += &serde_json::to_string(event).unwrap_or_default();
@@ -51,9 +55,13 @@ impl Evidence {
         text
     }
 
-    /// SHA-256 over [`Evidence::to_json_lines`], in hexadecimal.
+    /// SHA-256 over [`Evidence::to_json_lines`] without what differs in each run, [`Baseline::real_time`], in hexadecimal.
     pub fn hash(&self) -> String {
-        hex_sha256(self.to_json_lines().as_bytes())
+        let baseline = Baseline {
+            real_time: BTreeMap::new(),
+            ..self.baseline.clone()
+        };
+        hex_sha256(self.lines(&baseline).as_bytes())
     }
 }
 

@@ -193,7 +193,7 @@ fn demand(kind: EngineKind, profile: Profile, plan: &Plan) -> Result<(), CliErro
         }
         Availability::NotBuilt => {
             let what = "this version of Moonquake does not have it yet".to_owned();
-            return missing(what, "use model or master".to_owned());
+            return missing(what, "use model, master, hosted or native".to_owned());
         }
     }
     match engine(kind).and_then(|engine| engine.unsupported(plan)) {

@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// Scenario files, folders, ids, patterns, or parts of ids
     #[arg(value_name = "FILTER|FILE")]
     names: Vec<OsString>,
-    /// The engines to run on: model needs nothing, master is the unmodified C++ master
+    /// The engines to run on: model needs nothing, master is the unmodified C++ master; with unmodified C++ clients, native has that
+    /// master and hosted the Rust one
     ///
     /// [default: model; with --long native,hosted]
     #[arg(long, value_delimiter = ',', value_parser = super::engine, value_name = "E[,E]")]
@@ -83,8 +84,8 @@ differences, summary. Each of runs: id, path, engine, profile, seed, verdict, cl
 and invariants), failed_unclaimed, claimed_unfailed, buffer (no, yes or could not see, for each that is watched), replay,
 evidence_sha256, stable_sha256 (of what is the same in every run), postmortem (paths: html, markdown, json, record), null if
 it could not be written. Each of skipped and failed: id, engine, profile, why; failed also replay. Each of differences: id,
-profile, engines, line (from 1), says (by both), is_declared (by the file). summary: scenarios, runs, as_claimed, violated,
-not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may
+profile, engines, line (from 1), says (by both), is_declared (by the file). summary: scenarios, runs, as_claimed, violated
+(and not claimed), not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may
 be added; schema grows when one changes its meaning or goes away. times (how often each run was asked for) stands beside seed
 and in each of runs, with done, as_said and differing (the numbers of the runs that came out otherwise, or with other events).
 natural has the findings in real time: id, engine, verdict, said (what is known), as_said, deviations, times, done, differing,
@@ -185,7 +186,7 @@ fn demand(kind: EngineKind, profiles: &[Profile]) -> Result<(), CliError> {
         Availability::NotBuilt => Err(CliError::NotInstalled {
             engine: kind.name(),
             what: "this version of Moonquake does not have it yet".to_owned(),
-            cure: "use model or master".to_owned(),
+            cure: "use model, master, hosted or native".to_owned(),
         }),
     }
 }

@@ -265,5 +265,10 @@ impl<M: MasterSide> RealClients<M> {
             self.client.python()
         );
         baseline.versions.insert("client".to_owned(), client);
+        if let Some(hash) = self.client.store_sha256() {
+            baseline
+                .versions
+                .insert("client sha256".to_owned(), hash.to_owned());
+        }
     }
 }

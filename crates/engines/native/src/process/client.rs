@@ -126,6 +126,12 @@ impl Client {
         self.root.join("mooncake").join("store.so")
     }
 
+    /// Hash of the client, which was compared when it was found.
+    pub fn store_sha256(&self) -> Option<&'static str> {
+        let known = STORE_SHA256.iter().find(|(version, _)| *version == self.python);
+        known.map(|(_, hash)| *hash)
+    }
+
     /// The CPython that it was built for.
     pub fn interpreter(&self) -> &Path {
         &self.interpreter

@@ -46,7 +46,7 @@ pub struct RealTime {
 pub(crate) fn in_words<'a>(all: impl IntoIterator<Item = (&'a str, RealTime)>) -> BTreeMap<String, String> {
     let did = all.into_iter().filter(|(_, one)| one.waits > 0);
     did.map(|(actor, RealTime { waits, timed_out })| {
-        let words = format!("{waits} short waits, {timed_out} of them to the end of their time");
+        let words = format!("waits too short to be steered: {waits}, of which ran out: {timed_out}");
         (actor.to_owned(), words)
     })
     .collect()
