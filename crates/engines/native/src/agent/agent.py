@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAP_NORESERVE = 0x4000
 MAP_FIXED = 0x10
 MADV_POPULATE_WRITE = 23
@@ -139,8 +139,13 @@ class Agent:
         return {"length": self.arena.keep(c["into"], self.store.get(c["key"]))}
 
     def get_batch(self, c):
-        values = self.store.get_batch(c["keys"])
-        return {"lengths": [self.arena.keep(part, value) for part, value in zip(c["into"], values)]}
+        offset, size = self.arena.check(c["into"])
+        lengths = []
+        for value in self.store.get_batch(c["keys"]):
+            lengths.append(self.arena.keep({"offset": offset, "size": size}, value))
+            kept = min(len(value), size)
+            offset, size = offset + kept, size - kept
+        return {"lengths": lengths}
 
     def get_into(self, c):
         return number(self.store.get_into(*self.one_buffer(c)))

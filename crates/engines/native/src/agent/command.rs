@@ -208,8 +208,8 @@ pub enum Command {
 
     /// Staged read; what came is copied to `into`, as far as it fits. A length; upstream tells no reason when nothing came.
     Get { key: String, into: Range },
-    /// Staged read of several objects. A length for each.
-    GetBatch { keys: Vec<String>, into: Vec<Range> },
+    /// Staged read of several objects; what came is copied to `into`, one behind the other. A length for each.
+    GetBatch { keys: Vec<String>, into: Range },
     /// Zero-copy read. A number: the size, or a code.
     GetInto { key: String, buffer: Range },
     /// Zero-copy read of several objects. A number for each.

@@ -8,7 +8,7 @@ use super::reply::{Outcome, Reply};
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol. Both sides are built together; the number guards against a mixture.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Longest line that an agent may send, in bytes.
 pub(crate) const LINE_LIMIT: usize = 16 << 20;

@@ -98,8 +98,6 @@ struct Operation {
     buffer: Option<String>,
     /// Where a staged value lies, and those of a batch.
     values: Vec<crate::agent::Range>,
-    /// Where the objects of a staged batch were asked to go, each in a place of its own within the value.
-    parts: Vec<crate::agent::Range>,
     /// Its result is told; its values are looked at until the client begins something else.
     over: bool,
 }

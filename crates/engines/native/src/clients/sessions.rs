@@ -307,7 +307,6 @@ impl<M: MasterSide> RealClients<M> {
                 dst_offsets: vec![ranges.iter().map(|(from, _)| *from).collect()],
             },
             values,
-            parts: Vec::new(),
         })
     }
 
@@ -329,7 +328,6 @@ impl<M: MasterSide> RealClients<M> {
                 src_offsets: vec![ranges.iter().map(|(from, _)| *from).collect()],
             },
             values,
-            parts: Vec::new(),
         })
     }
 

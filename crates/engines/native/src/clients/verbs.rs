@@ -19,8 +19,6 @@ const NO_REASON: &str =
 pub(super) struct Call {
     pub(super) command: Command,
     pub(super) values: Vec<Range>,
-    /// Of a staged batch, the place of each object within the value.
-    pub(super) parts: Vec<Range>,
 }
 
 impl From<Command> for Call {
@@ -28,7 +26,6 @@ impl From<Command> for Call {
         Call {
             command,
             values: Vec::new(),
-            parts: Vec::new(),
         }
     }
 }
@@ -47,7 +44,6 @@ impl<M: MasterSide> RealClients<M> {
             pace: Pace::default(),
             buffer: None,
             values: Vec::new(),
-            parts: Vec::new(),
             over: false,
         };
         self.free_values(begun.actor)?;
@@ -62,7 +58,6 @@ impl<M: MasterSide> RealClients<M> {
             }
             let call = self.call(begun)?;
             operation.values = call.values;
-            operation.parts = call.parts;
             let client = self.client(begun.actor)?;
             if begun.action.verb == Verb::Close {
                 // It ends when its threads do, and they sleep.
@@ -324,49 +319,17 @@ impl<M: MasterSide> RealClients<M> {
                     into,
                 },
                 values: vec![into],
-                parts: Vec::new(),
             });
         }
         // The stage looks for them one behind the other.
-        let place = self.buffers.place(begun.actor, whole)?;
-        let mut offset = place.offset;
-        let mut parts = Vec::new();
-        for key in &begun.keys {
-            let size = self.size_of(key, begun.step);
-            parts.push(Range { offset, size });
-            offset += size;
-        }
+        let into = self.buffers.place(begun.actor, whole)?;
         Ok(Call {
             command: Command::GetBatch {
                 keys: begun.keys.clone(),
-                into: parts.clone(),
+                into,
             },
-            values: vec![place],
-            parts,
+            values: vec![into],
         })
-    }
-
-    /// What came of a staged batch, one object behind the other: where those that did not come were to go is left out.
-    fn pack(&self, id: u64, real: &agent::Outcome) -> PortResult<()> {
-        let Some(operation) = self.operations.get(&id) else {
-            return Ok(());
-        };
-        let (agent::Outcome::Lengths(lengths), Some(place)) = (real, operation.values.first()) else {
-            return Ok(());
-        };
-        let Some(client) = self.clients.get(&operation.actor) else {
-            return Ok(());
-        };
-        let arena = client.agent.arena();
-        let mut at = place.offset;
-        for (part, length) in operation.parts.iter().zip(lengths) {
-            if part.offset != at {
-                let bytes = super::buffers::read(arena, part.offset, *length)?;
-                arena.write(at, &bytes).map_err(PortError::new)?;
-            }
-            at += length;
-        }
-        Ok(())
     }
 
     /// The bytes of the object that the latest write before a step gave that key.
@@ -442,7 +405,6 @@ impl<M: MasterSide> RealClients<M> {
         let reply = self.unless_ended(reply)?;
         let told = told(verb, &reply.outcome, predicted)?;
         self.sessions.over(&actor, &key, verb, &told.outcome);
-        self.pack(id, &reply.outcome)?;
         Ok(Some(told))
     }
 }

@@ -199,7 +199,7 @@ fn reads() -> Vec<Command> {
         },
         Command::GetBatch {
             keys: keys(&["c", "d"]),
-            into: vec![range(8 * MIB, KIB), range(9 * MIB, 2 * KIB)],
+            into: range(8 * MIB, 3 * KIB),
         },
         Command::BatchGetInto {
             keys: keys(&["e", "missing"]),
