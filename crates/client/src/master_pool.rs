@@ -49,9 +49,9 @@ impl MasterPool {
         lately.or_else(|| self.queues[selected ^ 1].pop_front())
     }
 
-    /// The call over a connection was answered; the connection is idle from now on.
-    pub fn give_back(&mut self, now: MonotonicNs) {
-        self.queues[self.selected].push_back(Wire::Whole);
+    /// The call over a connection was answered; the connection is idle from now on, broken if the master has died behind that answer.
+    pub fn give_back(&mut self, wire: Wire, now: MonotonicNs) {
+        self.queues[self.selected].push_back(wire);
         if self.round_at.is_none() {
             self.begin_round(now);
         }
@@ -154,11 +154,11 @@ mod tests {
     #[test]
     fn each_connection_that_broke_is_taken_once() {
         let mut pool = MasterPool::default();
-        pool.give_back(START);
-        pool.give_back(START);
+        pool.give_back(Wire::Whole, START);
+        pool.give_back(Wire::Whole, START);
         pool.master_gone();
         assert_eq!(pool.take(), Some(Wire::Broken));
-        pool.give_back(START);
+        pool.give_back(Wire::Whole, START);
         assert_eq!(pool.idle(), 2);
         assert_eq!(
             (pool.take(), pool.take()),
@@ -170,12 +170,12 @@ mod tests {
     #[test]
     fn what_is_used_between_two_rounds_stays() {
         let mut pool = MasterPool::default();
-        pool.give_back(START);
-        pool.give_back(START);
+        pool.give_back(Wire::Whole, START);
+        pool.give_back(Wire::Whole, START);
         pool.close_idle(after(29));
         assert_eq!(pool.idle(), 2, "no round is due");
         assert_eq!(pool.take(), Some(Wire::Whole));
-        pool.give_back(after(29));
+        pool.give_back(Wire::Whole, after(29));
         pool.close_idle(after(30));
         assert_eq!(
             pool.idle(),
@@ -183,7 +183,7 @@ mod tests {
             "the first was not used since the round that began with it"
         );
         assert_eq!(pool.take(), Some(Wire::Whole));
-        pool.give_back(after(31));
+        pool.give_back(Wire::Whole, after(31));
         pool.close_idle(after(60));
         assert_eq!(pool.idle(), 1);
         pool.close_idle(after(90));

@@ -54,7 +54,7 @@ impl<P: Ports> Stage<'_, P> {
 
     fn send_over(&mut self, id: u64, call: Call) -> Staged<()> {
         if let Some(running) = self.running.get_mut(&id) {
-            running.lent = true;
+            running.lent = Some(Wire::Whole);
         }
         self.send(id, call)
     }
@@ -128,17 +128,17 @@ impl<P: Ports> Stage<'_, P> {
         let Some(running) = self.running.get_mut(&id) else {
             return;
         };
-        if !std::mem::take(&mut running.lent) || !answered {
+        let Some(wire) = running.lent.take().filter(|_| answered) else {
             return;
-        }
+        };
         let name = running.actor.clone();
-        self.idle_connection(&name);
+        self.idle_connection(&name, wire);
     }
 
-    fn idle_connection(&mut self, name: &str) {
+    fn idle_connection(&mut self, name: &str, wire: Wire) {
         let now = self.clocks(name).monotonic;
         if let Some(actor) = self.actors.get_mut(name) {
-            actor.pool.give_back(now);
+            actor.pool.give_back(wire, now);
         }
     }
 
@@ -147,12 +147,12 @@ impl<P: Ports> Stage<'_, P> {
         if let Some(actor) = self.actors.get_mut(name) {
             actor.pool = moonquake_client::MasterPool::default();
         }
-        self.idle_connection(name);
+        self.idle_connection(name, Wire::Whole);
     }
 
     /// A node that has mounted something asks for tasks for the first time while its first ping has the other connection.
     pub(crate) fn connect_poll(&mut self, name: &str) {
-        self.idle_connection(name);
+        self.idle_connection(name, Wire::Whole);
     }
 
     /// Time has moved: clients close what they have not used for long.
@@ -170,10 +170,13 @@ impl<P: Ports> Stage<'_, P> {
         }
     }
 
-    /// The master is gone: every idle connection has broken.
+    /// The master is gone: every idle connection has broken, and so has one whose answer has come and that is not back yet.
     pub(crate) fn break_connections(&mut self) {
         for actor in self.actors.values_mut() {
             actor.pool.master_gone();
+        }
+        for running in self.running.values_mut() {
+            running.lent = running.lent.map(|_| Wire::Broken);
         }
     }
 
@@ -189,7 +192,10 @@ impl<P: Ports> Stage<'_, P> {
             .cloned()
             .collect();
         for name in names {
-            let lent = self.running.values().filter(|one| one.actor == name && one.lent);
+            let lent = self
+                .running
+                .values()
+                .filter(|one| one.actor == name && one.lent.is_some());
             let lent = lent.count();
             let idle = self.actors.get(&name).map_or(0, |actor| actor.pool.idle());
             match self.ports.connections(&name)? {

@@ -9,7 +9,7 @@ use crate::ports::{Ending, Ports, Sending};
 use crate::state::{Stage, Staged};
 use crate::waves::Wave;
 use moonquake_client::{
-    BufferPart, BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, Want,
+    BufferPart, BufferPlace, Call, Happened, Move, MoveFailure, NearMemory, Operation, Outcome, Want, Wire,
 };
 use moonquake_clock::{Clocks, Span};
 use moonquake_evidence::{Content, Kind, Observer, Op};
@@ -49,8 +49,8 @@ pub(crate) struct Running {
     pub(crate) pending: Option<Pending>,
     /// The message it waits for, with its own clocks when that was sent.
     pub(crate) call: Option<(u64, Clocks)>,
-    /// Whether its call has a connection of its client's pool.
-    pub(crate) lent: bool,
+    /// The connection of its client's pool that its call has.
+    pub(crate) lent: Option<Wire>,
     /// Its call, while that has no connection and tries to make one.
     pub(crate) connecting: Option<Connecting>,
     /// The transfers of a batch that it waits for.
@@ -127,7 +127,7 @@ impl<P: Ports> Stage<'_, P> {
             machine,
             pending: Some(Pending::Begin),
             call: None,
-            lent: false,
+            lent: None,
             connecting: None,
             wave: Wave::default(),
             queue: VecDeque::new(),
