@@ -1,10 +1,5 @@
 //! What the kernel knows of the other end of a connection on this host. It tells no events of it.
-//!
-//! Its service for such questions ([`diag`]) answers for one connection in microseconds. Where it has none its tables are read, and for
-//! these it walks through all the places that it has for connections, which takes milliseconds.
 
-#[cfg(target_os = "linux")]
-use super::diag;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Where the kernel lists the connections of this network namespace. An IPv4 connection of an IPv6 socket is in the second.
@@ -15,7 +10,7 @@ const ESTABLISHED: u8 = 1;
 /// One end of a connection as the kernel lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
-    pub(super) state: u8,
+    state: u8,
     /// Bytes that the other end's kernel has not confirmed.
     pub(super) unsent_bytes: u64,
     /// Bytes that arrived and that its process has not read.
@@ -31,15 +26,6 @@ impl End {
 
 /// The end at `local` of the connection to `remote`; `None` if there is none any more.
 pub(super) fn end_of(local: SocketAddr, remote: SocketAddr) -> Option<End> {
-    #[cfg(target_os = "linux")]
-    if let Some(answer) = diag::end_of(local, remote) {
-        return answer;
-    }
-    listed(local, remote)
-}
-
-/// The same by the tables.
-pub(super) fn listed(local: SocketAddr, remote: SocketAddr) -> Option<End> {
     TABLES.iter().find_map(|table| {
         let text = std::fs::read_to_string(table).ok()?;
         find(&text, local, remote)

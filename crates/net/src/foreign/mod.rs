@@ -10,8 +10,6 @@
 //! No call blocks longer than the limit of the net. A wait for something that the client is to do can end early: the
 //! caller says when the client is gone.
 
-#[cfg(target_os = "linux")]
-mod diag;
 mod inbox;
 mod introduction;
 mod kernel;
