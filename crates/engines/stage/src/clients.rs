@@ -3,7 +3,7 @@
 //! The Rust machine of the client stays on the stage, as a prediction: the real client must want the same thing next. What it
 //! really sent, moved and answered is what the evidence says. An engine whose client *is* that machine needs nothing of this.
 
-use crate::ports::{PortResult, Sight};
+use crate::ports::{PortResult, Sight, TransferSpec};
 use moonquake_client::{BufferPlace, Outcome};
 use moonquake_clock::{Clocks, MonotonicNs};
 use moonquake_protocol::{Request, Segment, Uuid};
@@ -244,6 +244,15 @@ pub trait Clients {
     /// When the client does something else.
     fn lose_call(&mut self, lost: &LostCall<'_>) -> PortResult<()> {
         let _ = lost;
+        Ok(())
+    }
+
+    /// A client begins a transfer to or from an owner that stands still. Comes back when the client waits for it.
+    ///
+    /// # Errors
+    /// When the client does something else, or cannot get there.
+    fn begin_at_frozen(&mut self, spec: &TransferSpec) -> PortResult<()> {
+        let _ = spec;
         Ok(())
     }
 

@@ -15,6 +15,30 @@ pub(crate) fn duration(bytes: u64, rate: u64) -> Span {
     Span::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
+fn spec_of(transfer: &Transfer) -> TransferSpec {
+    TransferSpec {
+        id: transfer.id,
+        actor: transfer.actor.clone(),
+        operation: transfer.waiter,
+        owner: transfer.owner.clone(),
+        write: transfer.write,
+        replica_id: transfer.replica_id,
+        address: transfer.address,
+        size: transfer.size,
+        within: transfer.within,
+        local: transfer.local,
+        near: match &transfer.buffer {
+            BufferKey::Named(name) => NearSide::Named(name.clone(), transfer.buffer_at),
+            BufferKey::Staging(operation) => NearSide::Staging {
+                operation: *operation,
+                at: transfer.buffer_at,
+                block: transfer.block,
+            },
+            BufferKey::Own(_) => NearSide::Own,
+        },
+    }
+}
+
 impl<P: Ports> Stage<'_, P> {
     /// Submits a transfer for an operation. It fails at once if its range lies in no segment of this world, or its owner was
     /// never met and is gone.
@@ -78,7 +102,21 @@ impl<P: Ports> Stage<'_, P> {
         let pair = (transfer.actor.clone(), transfer.owner.clone());
         self.transfers.insert(transfer);
         self.admit(&pair, Some(id));
+        self.begin_at_frozen(id)?;
         Ok(Ok(id))
+    }
+
+    /// Nothing of a transfer moves while its owner stands still, but its client has begun it and counts from then.
+    fn begin_at_frozen(&mut self, id: u64) -> Staged<()> {
+        let Some(transfer) = self.transfers.get(id).filter(|transfer| !transfer.local) else {
+            return Ok(());
+        };
+        let begins = matches!(transfer.lane(), Lane::On(_)) && self.acts(&transfer.actor);
+        if !begins || !self.owner_is_frozen(transfer) {
+            return Ok(());
+        }
+        let spec = spec_of(transfer);
+        Ok(self.ports.begin_at_frozen(&spec)?)
     }
 
     /// When the next part of a transfer can move that has just begun or got a connection.
@@ -133,11 +171,17 @@ impl<P: Ports> Stage<'_, P> {
         if transfer.held || !transfer.lane().is_ready() {
             return false;
         }
-        let frozen = |name: &str| self.actors.get(name).is_some_and(|actor| actor.frozen);
+        !self.owner_is_frozen(transfer) && !self.is_frozen(&transfer.actor)
+    }
+
+    fn is_frozen(&self, name: &str) -> bool {
+        self.actors.get(name).is_some_and(|actor| actor.frozen)
+    }
+
+    /// The memory of an instance that is gone does not stand still: it refuses.
+    fn owner_is_frozen(&self, transfer: &Transfer) -> bool {
         let owner = self.places.iter().find(|place| place.segment == transfer.owner);
-        // The memory of an instance that is gone does not stand still: it refuses.
-        let owner_frozen = self.is_there(&transfer.owner) && owner.is_some_and(|place| frozen(&place.node));
-        !owner_frozen && !frozen(&transfer.actor)
+        self.is_there(&transfer.owner) && owner.is_some_and(|place| self.is_frozen(&place.node))
     }
 
     /// Whether the instance of a node that has this segment lives, and serves it.
@@ -198,27 +242,7 @@ impl<P: Ports> Stage<'_, P> {
         };
         transfer.opened = true;
         let refused = transfer.lane() == Lane::Refused;
-        let spec = TransferSpec {
-            id,
-            actor: transfer.actor.clone(),
-            operation: transfer.waiter,
-            owner: transfer.owner.clone(),
-            write: transfer.write,
-            replica_id: transfer.replica_id,
-            address: transfer.address,
-            size: transfer.size,
-            within: transfer.within,
-            local: transfer.local,
-            near: match &transfer.buffer {
-                BufferKey::Named(name) => NearSide::Named(name.clone(), transfer.buffer_at),
-                BufferKey::Staging(operation) => NearSide::Staging {
-                    operation: *operation,
-                    at: transfer.buffer_at,
-                    block: transfer.block,
-                },
-                BufferKey::Own(_) => NearSide::Own,
-            },
-        };
+        let spec = spec_of(transfer);
         if refused && self.is_there(&spec.owner) {
             return self.end_transfer(id, Ending::NoConnection, Err(MoveFailure::Closed));
         }

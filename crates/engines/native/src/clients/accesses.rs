@@ -165,6 +165,23 @@ impl<M: MasterSide> RealClients<M> {
         Ok(())
     }
 
+    /// Waits until the log tells which thread has sent the header of a transfer, and that thread waits for its sockets.
+    pub(super) fn await_begun(&mut self, transfer: u64) -> PortResult<()> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            self.look()?;
+            if !self.streams.threads(transfer).is_empty() {
+                return self.await_rest(transfer);
+            }
+            if Instant::now() > end {
+                return Err(PortError(
+                    "no log tells who has sent the header of a transfer".to_owned(),
+                ));
+            }
+            std::thread::yield_now();
+        }
+    }
+
     /// A thread that has moved what it may waits for its sockets: what it does about the bytes, such as setting its timers anew, is done
     /// then. One that has logged them is past the wait that they ended.
     fn await_rest(&mut self, transfer: u64) -> PortResult<()> {

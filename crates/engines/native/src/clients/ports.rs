@@ -72,6 +72,10 @@ impl<M: MasterSide> Clients for RealClients<M> {
         self.count_connections(actor)
     }
 
+    fn begin_at_frozen(&mut self, spec: &TransferSpec) -> PortResult<()> {
+        self.begin_at_frozen_owner(spec)
+    }
+
     fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {
         self.plant_now()?;
         self.look()?;

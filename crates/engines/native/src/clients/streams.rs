@@ -176,6 +176,9 @@ impl Streams {
             let count = if script.skip > 0 {
                 let count = piece.left.min(script.skip);
                 script.skip -= count;
+                if let Some(flow) = self.flows.get_mut(&(script.transfer, script.end)) {
+                    flow.tid = piece.tid;
+                }
                 count
             } else {
                 let count = piece.left.min(script.payload - script.done);

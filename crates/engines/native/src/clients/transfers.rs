@@ -38,6 +38,8 @@ pub(super) struct Transfers {
     /// Owners that are gone; nobody gets a relay to them any more.
     pub(super) gone: Vec<String>,
     pub(super) open: BTreeMap<u64, Open>,
+    /// Those that a client has begun at an owner that stands still.
+    taken: BTreeMap<u64, (Pair, RelayTransfer)>,
     log: Vec<OwnerSeen>,
 }
 
@@ -48,6 +50,7 @@ impl Transfers {
             relays: BTreeMap::new(),
             gone: Vec::new(),
             open: BTreeMap::new(),
+            taken: BTreeMap::new(),
             log: Vec::new(),
         }
     }
@@ -165,6 +168,11 @@ impl Transfers {
     /// Ends a transfer. False if it is complete and was not acknowledged.
     pub(super) fn close(&mut self, transfer: u64, ending: Ending) -> PortResult<bool> {
         let Some(open) = self.open.get(&transfer) else {
+            if let Some((pair, id)) = self.taken.remove(&transfer)
+                && let Some(relay) = self.relays.get_mut(&pair)
+            {
+                end(relay, id, ending).map_err(PortError::new)?;
+            }
             return Ok(ending.is_complete());
         };
         let mut ending = ending;
@@ -242,11 +250,53 @@ impl<M: MasterSide> RealClients<M> {
         Ok(true)
     }
 
+    /// A client begins a transfer at an owner that stands still: its header comes, and its thread waits for its sockets with the timers
+    /// that it has set. Before that no clock may move.
+    pub(super) fn begin_at_frozen_owner(&mut self, spec: &TransferSpec) -> PortResult<()> {
+        let pair = (spec.actor.clone(), spec.owner.clone());
+        if self.speaks(spec.operation) || self.transfers.gone.contains(&spec.owner) {
+            return Ok(());
+        }
+        let relay = self.transfers.relays.get(&pair);
+        if relay.is_some_and(|relay| !relay.is_introduced()) {
+            return Err(PortError(format!(
+                "{} has never met {}, which stands still: the release asks it for its descriptor and waits 60 s of real time, which no clock \
+                 of a run can move; let {} read from {} or write to it before that is frozen",
+                spec.actor, spec.owner, spec.actor, spec.owner
+            )));
+        }
+        let id = self.take_at_relay(spec)?;
+        self.transfers.taken.insert(spec.id, (pair, id));
+        self.moves(spec.operation);
+        self.await_begun(spec.id)
+    }
+
     fn open_at_relay(&mut self, spec: &TransferSpec) -> PortResult<Option<(RelayTransfer, bool)>> {
         let pair = (spec.actor.clone(), spec.owner.clone());
         if self.transfers.gone.contains(&spec.owner) {
             return Ok(None);
         }
+        let id = match self.transfers.taken.remove(&spec.id) {
+            Some((_, id)) => id,
+            None => self.take_at_relay(spec)?,
+        };
+        self.meter_owner(&spec.actor, &spec.owner)?;
+        let accepted = match self.transfers.relays.get_mut(&pair) {
+            Some(relay) => relay.open(id).map_err(PortError::new)?,
+            None => false,
+        };
+        if accepted {
+            self.far_opens(spec, id)?;
+        } else {
+            self.look()?;
+            self.streams.close(spec.id, false, true);
+        }
+        Ok(Some((id, accepted)))
+    }
+
+    /// The transfer that was predicted, once its header has come.
+    fn take_at_relay(&mut self, spec: &TransferSpec) -> PortResult<RelayTransfer> {
+        let pair = (spec.actor.clone(), spec.owner.clone());
         let Some(relay) = self.transfers.relays.get_mut(&pair) else {
             return Err(PortError(format!(
                 "{} was never told of {}",
@@ -278,18 +328,7 @@ impl<M: MasterSide> RealClients<M> {
         });
         let id = self.unless_ended(taken)?;
         self.near_opens(spec, id)?;
-        self.meter_owner(&spec.actor, &spec.owner)?;
-        let accepted = match self.transfers.relays.get_mut(&pair) {
-            Some(relay) => relay.open(id).map_err(PortError::new)?,
-            None => false,
-        };
-        if accepted {
-            self.far_opens(spec, id)?;
-        } else {
-            self.look()?;
-            self.streams.close(spec.id, false, true);
-        }
-        Ok(Some((id, accepted)))
+        Ok(id)
     }
 
     /// A part of a transfer within one process: the client has moved it by itself.

@@ -58,6 +58,11 @@ impl Relay {
         self.lanes.data_address().port()
     }
 
+    /// Whether the client has had the owner's descriptor, so that it knows where to connect.
+    pub fn is_introduced(&self) -> bool {
+        self.lanes.state().data.is_some()
+    }
+
     /// The port of the owner's data listener. `None`: it cannot be asked.
     ///
     /// # Errors
