@@ -105,6 +105,15 @@ impl Store {
         reply.outcome
     }
 
+    /// What the client is called, `HOST:PORT`.
+    pub(crate) fn name(&self) -> String {
+        let outcome = self.ask(Command::GetHostname);
+        let Outcome::Text(name) = outcome else {
+            panic!("{outcome:?} is no name")
+        };
+        name
+    }
+
     pub(crate) fn number(&self, command: Command) -> i64 {
         let outcome = self.ask(command);
         outcome
