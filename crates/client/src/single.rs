@@ -1,6 +1,6 @@
 //! One RPC, with the master's own answer as the result.
 
-use crate::{Call, CallPhases, Happened, Operation, Outcome, Want};
+use crate::{Call, CallPhases, Happened, Operation, Outcome, RpcFailure, Want};
 use moonquake_clock::Clocks;
 use moonquake_faults::PhaseId;
 use moonquake_protocol::{ErrorCode, ReplicaDescriptor, Request, Response, Uuid};
@@ -41,6 +41,15 @@ impl Single {
             task: None,
             mounted: None,
         }
+    }
+
+    /// A call that got no answer: each entry of a batch tells of it. Mirrors `invoke_rpc` and `invoke_batch_rpc` of `master_client.cpp`.
+    fn unanswered(&self, failure: RpcFailure) -> Outcome {
+        let each = self.request.batch_keys().map(|keys| keys.len());
+        each.map_or_else(
+            || failure.into(),
+            |each| Outcome::Batch(vec![failure.into(); each]),
+        )
     }
 
     /// Keeps what an answer hands out.
@@ -159,7 +168,7 @@ impl Operation for Single {
 
     fn next(&mut self, _now: Clocks, happened: Happened) -> Want {
         let outcome = match happened {
-            Happened::Answered(Err(failure)) => failure.into(),
+            Happened::Answered(Err(failure)) => self.unanswered(failure),
             Happened::Answered(Ok(response)) => {
                 self.keep(&response);
                 Outcome::of(&response)

@@ -23,7 +23,8 @@ pub fn key_of(request: &Request) -> Option<String> {
         Request::PutEnd { object_meta, .. } | Request::UpsertEnd { object_meta, .. } => {
             Some(object_meta.key.clone())
         }
-        other => copied_key(other).or_else(|| keys_of(other).map(|keys| keys.join(","))),
+        Request::BatchReplicaClear { object_keys, .. } => Some(object_keys.join(",")),
+        other => copied_key(other).or_else(|| other.batch_keys().map(|keys| keys.join(","))),
     }
 }
 
@@ -43,27 +44,6 @@ fn copied_key(request: &Request) -> Option<String> {
         | Request::CreateMoveTask { key, .. } => Some(key.clone()),
         _ => None,
     }
-}
-
-/// The keys of a batch.
-fn keys_of(request: &Request) -> Option<Vec<&str>> {
-    Some(match request {
-        Request::BatchExistKey { keys, .. }
-        | Request::BatchGetReplicaList { keys, .. }
-        | Request::BatchPutStart { keys, .. }
-        | Request::BatchPutRevoke { keys, .. }
-        | Request::BatchUpsertStart { keys, .. }
-        | Request::BatchUpsertRevoke { keys, .. }
-        | Request::BatchRemove { keys, .. }
-        | Request::BatchEvictDiskReplica { keys, .. }
-        | Request::BatchReplicaClear {
-            object_keys: keys, ..
-        } => keys.iter().map(String::as_str).collect(),
-        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
-            object_metas.iter().map(|meta| meta.key.as_str()).collect()
-        }
-        _ => return None,
-    })
 }
 
 /// The key a request names, with its tenant if it names one that is not the default.

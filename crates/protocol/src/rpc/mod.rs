@@ -2,6 +2,7 @@
 
 #[macro_use]
 mod macros;
+mod keys;
 mod table;
 mod tenant;
 
