@@ -19,8 +19,10 @@ pub(crate) enum Fate {
     Completed(Pos),
     /// Some PutRevoke ended it.
     Revoked(Pos),
-    /// A later PutStart took the key.
+    /// A later PutStart took the key: its ranges wait for the release timeout of its own start.
     Preempted(Pos),
+    /// A later UpsertStart took the key: its ranges wait for the release timeout from there on.
+    Overtaken(Pos),
 }
 
 /// One attempt to write a key.
@@ -53,13 +55,19 @@ pub(crate) struct Attempt {
     pub(crate) forgotten: Option<Pos>,
 }
 
+impl Fate {
+    /// Where it met that.
+    pub(crate) fn pos(self) -> Pos {
+        match self {
+            Fate::Completed(at) | Fate::Revoked(at) | Fate::Preempted(at) | Fate::Overtaken(at) => at,
+        }
+    }
+}
+
 impl Attempt {
     /// Whether it was begun and not ended, revoked, preempted or lost before `pos`.
     pub(crate) fn unfinished_at(&self, pos: Pos) -> bool {
-        let over = match self.fate {
-            Some(Fate::Completed(at) | Fate::Revoked(at) | Fate::Preempted(at)) => at < pos,
-            None => false,
-        };
+        let over = self.fate.is_some_and(|fate| fate.pos() < pos);
         self.start < pos && !over && !self.lost_at(pos)
     }
 
@@ -188,7 +196,7 @@ impl Attempts {
         for entry in rpc::entries(view, frame) {
             if !rpc::granted(frame.rpc, entry.code) {
                 if family == Family::Start && entry.code == Some("NO_AVAILABLE_HANDLE") {
-                    self.take_over(frame.pos, &entry.key);
+                    self.take_over(frame, &entry.key);
                 }
                 continue;
             }
@@ -219,15 +227,17 @@ impl Attempts {
     }
 
     /// A start that finds no room has already taken the key: what was there before is gone although the call failed.
-    fn take_over(&mut self, pos: Pos, key: &str) {
-        self.supersede(pos, key);
+    fn take_over(&mut self, frame: &Frame<'_>, key: &str) {
+        self.supersede(frame, key);
         self.current.remove(key);
     }
 
-    fn supersede(&mut self, pos: Pos, key: &str) {
+    fn supersede(&mut self, frame: &Frame<'_>, key: &str) {
+        let (pos, upserts) = (frame.pos, frame.rpc.contains("Upsert"));
         if let Some(previous) = self.current_of(key) {
             if previous.fate.is_none() {
-                previous.fate = Some(Fate::Preempted(pos));
+                let taken = if upserts { Fate::Overtaken } else { Fate::Preempted };
+                previous.fate = Some(taken(pos));
             } else {
                 previous.removed.get_or_insert(pos);
                 previous.replaced.get_or_insert(pos);
@@ -236,7 +246,7 @@ impl Attempts {
     }
 
     fn begin(&mut self, frame: &Frame<'_>, entry: Entry<'_>) {
-        self.supersede(frame.pos, &entry.key);
+        self.supersede(frame, &entry.key);
         self.current.insert(entry.key.clone(), self.all.len());
         let of_key = self.by_key.entry(entry.key.clone()).or_default();
         of_key.push(self.all.len());

@@ -3,7 +3,8 @@
 //! For every state that the observer read, evidence gives two bounds:
 //!
 //! - *lower*: the readable ranges of that state, and every attempt that is unfinished or was preempted and cannot be
-//!   due yet, since its release instant (PutStart + release) lies ahead on both clocks of the master;
+//!   due yet, since its release instant (PutStart + release, or the UpsertStart that overtook it + release) lies ahead on both clocks
+//!   of the master;
 //! - *upper*: that, and what may still be in quarantine: attempts that are due, were revoked, or were removed inside a
 //!   lease. Bytes that a sweep should have freed count as quarantined here; that they are late is told by
 //!   `crash-is-bounded`.
@@ -110,7 +111,8 @@ fn account(
             continue;
         }
         let bytes = hidden(attempt.places_at(pos), &live, state);
-        match standing(view, attempt, clock, sweeps, pos) {
+        let fate = attempt.fate.filter(|fate| fate.pos() < pos);
+        match standing(view, (attempt, fate), clock, sweeps, pos) {
             Standing::Overdue => {
                 account.add(Standing::Overdue, bytes);
                 account.overdue.push((index, bytes));
@@ -215,11 +217,23 @@ enum Standing {
     Freed,
 }
 
-fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[Pos], pos: Pos) -> Standing {
+/// How an attempt stands that had met that fate by `pos`.
+fn standing(
+    view: &View<'_>,
+    (attempt, fate): (&Attempt, Option<Fate>),
+    clock: &MasterClock,
+    sweeps: &[Pos],
+    pos: Pos,
+) -> Standing {
     let release = i128::from(view.plan.world.timeouts.release.ns);
-    let fate = attempt.fate.filter(|fate| place_of(*fate) < pos);
     let (from, surely) = match fate {
         None | Some(Fate::Preempted(_)) => (attempt.start, true),
+        // Unless it was given up before that.
+        Some(Fate::Overtaken(at)) => match standing(view, (attempt, None), clock, sweeps, at) {
+            Standing::Surely => (at, true),
+            Standing::Maybe => (at, false),
+            over @ (Standing::Overdue | Standing::Freed) => return over,
+        },
         // Strict masters quarantine a revoked range; upstream frees it at once.
         Some(Fate::Revoked(at)) => (at, false),
         // Replaced by an upsert: quarantined from then on, unless it was written in place.
@@ -249,12 +263,6 @@ fn standing(view: &View<'_>, attempt: &Attempt, clock: &MasterClock, sweeps: &[P
         (false, _) => Standing::Maybe,
         (true, Some(Fate::Completed(_))) => Standing::Freed,
         (true, _) => Standing::Overdue,
-    }
-}
-
-fn place_of(fate: Fate) -> Pos {
-    match fate {
-        Fate::Completed(at) | Fate::Revoked(at) | Fate::Preempted(at) => at,
     }
 }
 

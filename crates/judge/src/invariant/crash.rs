@@ -10,7 +10,7 @@
 
 use super::Judged;
 use super::bytes::Accounts;
-use crate::attempts::{Attempt, Attempts};
+use crate::attempts::{Attempt, Attempts, Fate};
 use crate::rpc::{self, Family};
 use crate::view::{Frame, Pos, View};
 use moonquake_evidence::{Change, Leg};
@@ -105,7 +105,7 @@ fn locked_out(
         }
     }
     // The PutStart that took the key over shows that it became writable.
-    if let Some(crate::attempts::Fate::Preempted(at)) = attempt.fate {
+    if let Some(Fate::Preempted(at) | Fate::Overtaken(at)) = attempt.fate {
         seen.push(at);
     }
 }

@@ -18,12 +18,8 @@ pub(super) fn judge(view: &View<'_>, attempts: &Attempts) -> Judged {
         let Some(Fate::Preempted(at)) = attempt.fate else {
             continue;
         };
-        let upsert = view
-            .frames
-            .binary_search_by_key(&at, |frame| frame.pos)
-            .is_ok_and(|index| view.frames[index].rpc.contains("Upsert"));
         let age = view.at(at) - view.at(attempt.start);
-        if !upsert && !attempt.lost_at(at) && age <= discard {
+        if !attempt.lost_at(at) && age <= discard {
             let text = format!(
                 "a PutStart of {} by {} was granted when the unfinished attempt of {} was {age} old",
                 attempt.key, view.events[at].actor, attempt.client

@@ -101,6 +101,17 @@ fn of_write((view, clock, shown): Sights<'_>, attempt: &Attempt, range: &Range) 
             tenure.end(End::at(at));
             (None, Some(at), false, due_unfinished - 1)
         }
+        Some(Fate::Overtaken(at)) => {
+            tenure.end(End::at(at));
+            // Unless it may have been given up before that.
+            let at_master = clock.at(view, at);
+            let due = if at_master < due_unfinished {
+                at_master + release
+            } else {
+                due_unfinished
+            };
+            (None, Some(at), false, due)
+        }
         Some(Fate::Revoked(at)) => {
             tenure.end(End::at(at));
             (None, Some(at), true, clock.at(view, at) + release)
