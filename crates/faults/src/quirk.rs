@@ -64,6 +64,9 @@ pub enum Quirk {
     EmptyPutIsSuccess,
     /// A call of a client that was closed follows a null pointer. Mirrors `store_py.cpp`, most of whose calls look for no client.
     CallAfterCloseEndsProcess,
+    /// A call that is open when its client is closed goes on with what is gone. Mirrors `real_client.cpp:tearDownAll_internal`, which waits
+    /// for nobody.
+    CloseUnderACallEndsProcess,
 }
 
 /// A row of the quirk table.
@@ -271,6 +274,13 @@ pub const QUIRKS: &[QuirkRow] = &[
         upstream: "most calls of a client that was closed follow a null pointer, which ends the process of the caller",
         strict: "each is INVALID_PARAMS",
         mirrors: "store_py.cpp:MooncakeStorePyWrapper",
+    },
+    QuirkRow {
+        id: Quirk::CloseUnderACallEndsProcess,
+        name: "close-under-a-call-ends-process",
+        upstream: "a call that is open when its client is closed goes on with what is gone, which ends the process of the caller",
+        strict: "its transfers fail, and it ends with that",
+        mirrors: "real_client.cpp:tearDownAll_internal",
     },
 ];
 

@@ -247,12 +247,13 @@ pub trait Clients {
         Ok(())
     }
 
-    /// A client begins a transfer to or from an owner that stands still. Comes back when the client waits for it.
+    /// A client has begun a transfer of which nothing moves yet, perhaps because its owner stands still (`frozen`). Comes back when the
+    /// client waits for it.
     ///
     /// # Errors
     /// When the client does something else, or cannot get there.
-    fn begin_at_frozen(&mut self, spec: &TransferSpec) -> PortResult<()> {
-        let _ = spec;
+    fn begin_early(&mut self, spec: &TransferSpec, frozen: bool) -> PortResult<()> {
+        let _ = (spec, frozen);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::actors::Chore;
 use crate::clients::{Begun, SessionMeant};
+use crate::closing::Stray;
 use crate::connections::Connecting;
 use crate::memory::BufferKey;
 use crate::messages::{Message, Place};
@@ -167,6 +168,16 @@ impl<P: Ports> Stage<'_, P> {
         let Some(actor) = self.running.get(&id).map(|running| running.actor.clone()) else {
             return Ok(());
         };
+        match self.goes_on_without_its_client(id) {
+            Some(Stray::Crashes) => return self.ends_with_its_client(&actor),
+            Some(Stray::Hangs) => {
+                if let Some(running) = self.running.get_mut(&id) {
+                    running.pending = None;
+                }
+                return Ok(());
+            }
+            None => {}
+        }
         let now = self.clocks(&actor);
         let begins = |running: &Running| matches!(running.pending, Some(Pending::Begin));
         if self.running.get(&id).is_some_and(begins) {
@@ -389,6 +400,10 @@ impl<P: Ports> Stage<'_, P> {
 
     /// An operation has its result.
     pub(crate) fn finish(&mut self, id: u64, outcome: &Outcome) -> Staged<()> {
+        if self.closes_under_a_transfer(id) {
+            let actor = self.running.get(&id).map(|running| running.actor.clone());
+            return actor.map_or(Ok(()), |actor| self.ends_with_its_client(&actor));
+        }
         let Some(running) = self.running.remove(&id) else {
             return Ok(());
         };
@@ -458,10 +473,15 @@ impl<P: Ports> Stage<'_, P> {
     }
 
     /// Whether an operation is the close of its client.
-    fn closes(&self, running: &Running) -> bool {
+    pub(crate) fn closes(&self, running: &Running) -> bool {
+        self.action_of(running)
+            .is_some_and(|action| action.verb == Verb::Close)
+    }
+
+    /// The step that an operation plays. `None`: it is none of a caller.
+    pub(crate) fn action_of(&self, running: &Running) -> Option<&Do> {
         let step = running.op.and_then(|op| self.plan.steps.get(op.step as usize));
-        let action = step.and_then(moonquake_scenario::Step::operation);
-        action.is_some_and(|action| action.verb == Verb::Close)
+        step.and_then(moonquake_scenario::Step::operation)
     }
 
     /// What a read has brought: the bytes of the object, or those of each entry or range that went well.

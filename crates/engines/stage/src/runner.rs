@@ -315,7 +315,7 @@ impl<P: Ports> Stage<'_, P> {
             return Ok(begun);
         }
         if action.verb == Verb::Close {
-            self.begin_close(&who);
+            self.begin_close(&who)?;
         }
         if action.verb.registers() {
             return self.play_registration(action, &who, op).map(Some);

@@ -102,21 +102,28 @@ impl<P: Ports> Stage<'_, P> {
         let pair = (transfer.actor.clone(), transfer.owner.clone());
         self.transfers.insert(transfer);
         self.admit(&pair, Some(id));
-        self.begin_at_frozen(id)?;
+        // Nothing of it moves while its owner stands still, but its client has begun it and counts from then.
+        if self
+            .transfers
+            .get(id)
+            .is_some_and(|transfer| self.owner_is_frozen(transfer))
+        {
+            self.begin_early(id)?;
+        }
         Ok(Ok(id))
     }
 
-    /// Nothing of a transfer moves while its owner stands still, but its client has begun it and counts from then.
-    fn begin_at_frozen(&mut self, id: u64) -> Staged<()> {
-        let Some(transfer) = self.transfers.get(id).filter(|transfer| !transfer.local) else {
+    /// A client has begun a transfer of which nothing has moved yet.
+    pub(crate) fn begin_early(&mut self, id: u64) -> Staged<()> {
+        let Some(transfer) = self.transfers.get(id) else {
             return Ok(());
         };
-        let begins = matches!(transfer.lane(), Lane::On(_)) && self.acts(&transfer.actor);
-        if !begins || !self.owner_is_frozen(transfer) {
+        let waits = !transfer.local && !transfer.opened && matches!(transfer.lane(), Lane::On(_));
+        if !waits || !self.acts(&transfer.actor) {
             return Ok(());
         }
-        let spec = spec_of(transfer);
-        Ok(self.ports.begin_at_frozen(&spec)?)
+        let (spec, frozen) = (spec_of(transfer), self.owner_is_frozen(transfer));
+        Ok(self.ports.begin_early(&spec, frozen)?)
     }
 
     /// When the next part of a transfer can move that has just begun or got a connection.

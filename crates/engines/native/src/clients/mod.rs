@@ -91,6 +91,8 @@ struct Operation {
     by_itself: bool,
     /// What that has returned, if it was looked at before the stage asked for it.
     reply: Option<Reply>,
+    /// What its client did before the call, until it is seen to have begun.
+    before: Option<taking::Signs>,
     /// Whether a transfer of it was opened, and whether it was seen to wait for that.
     moves: bool,
     pace: standing::Pace,

@@ -72,8 +72,8 @@ impl<M: MasterSide> Clients for RealClients<M> {
         self.count_connections(actor)
     }
 
-    fn begin_at_frozen(&mut self, spec: &TransferSpec) -> PortResult<()> {
-        self.begin_at_frozen_owner(spec)
+    fn begin_early(&mut self, spec: &TransferSpec, frozen: bool) -> PortResult<()> {
+        self.begin_transfer(spec, frozen)
     }
 
     fn accesses(&mut self) -> PortResult<Option<Vec<Accessed>>> {

@@ -43,6 +43,7 @@ impl<M: MasterSide> RealClients<M> {
     pub(super) fn moves(&mut self, operation: Option<u64>) {
         if let Some(operation) = operation.and_then(|id| self.operations.get_mut(&id)) {
             operation.moves = true;
+            operation.before = None;
             operation.pace = Pace::Turns;
         }
     }
@@ -51,6 +52,7 @@ impl<M: MasterSide> RealClients<M> {
     pub(super) fn asks(&mut self, operation: u64) {
         if let Some(operation) = self.operations.get_mut(&operation) {
             operation.pace = Pace::Asks;
+            operation.before = None;
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
         .or_else(|| unsupported_fault(plan))
         .or_else(|| sessions::unsupported(plan));
     world
+        .or_else(|| unsupported_close(plan))
         .or_else(|| actions.clone().find_map(unsupported_action))
         .or_else(|| actions.clone().find_map(|action| unsupported_task(plan, action)))
 }
@@ -26,6 +27,25 @@ fn unsupported_task(plan: &Plan, action: &Do) -> Option<String> {
         .filter(|_| tasks::is_by_itself(action.verb))?;
     let is_node = plan.world.segments.iter().any(|(node, _)| node == who);
     (!is_node).then(|| format!("the real client asks for tasks only with a segment, and {who} has none"))
+}
+
+/// What is unmounted under a node's name is unmounted without its client, which does so once more when it closes.
+fn unsupported_close(plan: &Plan) -> Option<String> {
+    let mut unmounted = Vec::new();
+    for action in plan.steps.iter().filter_map(Step::operation) {
+        let who = action.who.as_deref().unwrap_or_default();
+        match action.verb {
+            Verb::Rpc(Rpc::UnmountSegment | Rpc::GracefulUnmountSegment) => unmounted.push(who),
+            Verb::Rpc(Rpc::MountSegment) => unmounted.retain(|node| *node != who),
+            Verb::Close if unmounted.contains(&who) => {
+                return Some(format!(
+                    "the real {who} does not know that its segment was unmounted under its name, and unmounts it again when it closes"
+                ));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn unsupported_world(plan: &Plan) -> Option<String> {
@@ -89,7 +109,12 @@ fn unsupported_fault(plan: &Plan) -> Option<String> {
 }
 
 fn unsupported_action(action: &Do) -> Option<String> {
+    let twice = || (1..action.keys.len()).any(|at| action.keys[..at].contains(&action.keys[at]));
     match action.verb {
+        Verb::BatchGet if twice() => {
+            let why = "the two reads of a key that a batch names twice look alike on their connections; name it once";
+            return Some(why.to_owned());
+        }
         Verb::Get | Verb::BatchGet if action.into.is_none() && !action.ranges.is_empty() => {
             return Some("the real client reads ranges into a caller's buffer only; give `into`".to_owned());
         }

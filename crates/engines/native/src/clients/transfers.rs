@@ -38,7 +38,7 @@ pub(super) struct Transfers {
     /// Owners that are gone; nobody gets a relay to them any more.
     pub(super) gone: Vec<String>,
     pub(super) open: BTreeMap<u64, Open>,
-    /// Those that a client has begun at an owner that stands still.
+    /// Those that a client has begun, and of which nothing has moved.
     taken: BTreeMap<u64, (Pair, RelayTransfer)>,
     log: Vec<OwnerSeen>,
 }
@@ -250,15 +250,15 @@ impl<M: MasterSide> RealClients<M> {
         Ok(true)
     }
 
-    /// A client begins a transfer at an owner that stands still: its header comes, and its thread waits for its sockets with the timers
-    /// that it has set. Before that no clock may move.
-    pub(super) fn begin_at_frozen_owner(&mut self, spec: &TransferSpec) -> PortResult<()> {
+    /// A client begins a transfer of which nothing moves yet: its header comes, and its thread waits for its sockets with the timers
+    /// that it has set. Before that no clock may move, and no client be closed.
+    pub(super) fn begin_transfer(&mut self, spec: &TransferSpec, frozen: bool) -> PortResult<()> {
         let pair = (spec.actor.clone(), spec.owner.clone());
         if self.speaks(spec.operation) || self.transfers.gone.contains(&spec.owner) {
             return Ok(());
         }
         let relay = self.transfers.relays.get(&pair);
-        if relay.is_some_and(|relay| !relay.is_introduced()) {
+        if frozen && relay.is_some_and(|relay| !relay.is_introduced()) {
             return Err(PortError(format!(
                 "{} has never met {}, which stands still: the release asks it for its descriptor and waits 60 s of real time, which no clock \
                  of a run can move; let {} read from {} or write to it before that is frozen",

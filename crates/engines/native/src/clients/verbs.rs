@@ -40,6 +40,7 @@ impl<M: MasterSide> RealClients<M> {
             ticket: None,
             by_itself: tasks::is_by_itself(begun.action.verb),
             reply: None,
+            before: None,
             moves: false,
             pace: Pace::default(),
             buffer: None,
@@ -47,6 +48,7 @@ impl<M: MasterSide> RealClients<M> {
             over: false,
         };
         self.free_values(begun.actor)?;
+        self.await_calls(begun.actor)?;
         if operation.by_itself {
             self.let_poll(begun.actor, begun.action.verb)?;
         } else if !self.sessions.speaks(begun.step, begun.action.verb) || self.sessions.tells(begun) {
@@ -65,11 +67,16 @@ impl<M: MasterSide> RealClients<M> {
                 client.page.open_sleeps();
             }
             let takes = begun.value.is_some() && begun.action.verb != Verb::PutWrite;
-            let before = self.signs(begun.actor).filter(|_| takes);
+            let before = self.signs(begun.actor);
             let client = self.client(begun.actor)?;
             operation.ticket = Some(client.agent.submit(&call.command).map_err(PortError::new)?);
+            if takes {
+                self.operations.insert(begun.id, operation);
+                return self.await_taken(begun.id, before);
+            }
+            operation.before = before;
             self.operations.insert(begun.id, operation);
-            return self.await_taken(begun.id, before);
+            return Ok(());
         }
         self.operations.insert(begun.id, operation);
         self.await_copied(begun.id)
