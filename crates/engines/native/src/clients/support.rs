@@ -1,6 +1,7 @@
 //! What real clients have no words for. Static: it looks at the plan alone.
 
 use super::{sessions, tasks};
+use moonquake_clock::Span;
 use moonquake_protocol::Rpc;
 use moonquake_scenario::{Action, ArgValue, Do, Plan, Step, Timeouts, Verb, World};
 
@@ -12,6 +13,7 @@ pub(crate) fn unsupported(plan: &Plan) -> Option<String> {
     let actions = plan.steps.iter().filter_map(Step::operation);
     let world = unsupported_world(plan)
         .or_else(|| unsupported_fault(plan))
+        .or_else(|| unsupported_pause(plan))
         .or_else(|| sessions::unsupported(plan));
     world
         .or_else(|| unsupported_close(plan))
@@ -97,6 +99,23 @@ pub(crate) fn checksums(world: &World) -> Option<(String, String)> {
     world
         .checksums
         .then(|| ("MOONCAKE_STORE_CHECKSUM".to_owned(), "1".to_owned()))
+}
+
+/// The longest pause of a master that real clients play. Once no connection is left and a call was refused four times, the release looks
+/// for the master by itself, every 30 to 36 s, and closes idle connections every 30 s, both by timers that hide those of its calls.
+/// Mirrors yalantinglibs `client_pool.hpp` (`alive_detect`, `idle_timeout`).
+const LONGEST_PAUSE: Span = Span::from_secs(25);
+
+fn unsupported_pause(plan: &Plan) -> Option<String> {
+    match plan.fault.action {
+        Some(Action::Restart(pause)) if plan.fault.target == "master" && pause > LONGEST_PAUSE => {
+            Some(format!(
+                "a real client looks for a master that is gone by itself after some 30 s, which this engine does not follow; let it be back \
+             within {LONGEST_PAUSE}"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// An RPC under its own name is spoken over a connection of its own, which nothing has broken. As a call of the session API it goes
