@@ -1,10 +1,12 @@
 //! Several at once, and lives that end: threads in one client, clients beside each other, restarts.
 
 use super::recorder::Recorder;
-use super::rig::{Host, Kind, MIB, Store, plain, range};
+use super::rig::{Host, Kind, MIB, Store, agent, plain, range};
 use crate::Test;
-use moonquake_native::agent::{Command, Outcome, Replication};
+use moonquake_native::agent::{AgentError, Command, Outcome, Replication, Setup};
+use moonquake_net::MetadataServer;
 use moonquake_protocol::Rpc;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
 
@@ -27,6 +29,14 @@ pub(crate) const TESTS: &[Test] = &[
     ("real_client_restarted_at_the_rust_master", || {
         client_restart(Kind::Rust)
     }),
+    (
+        "real_client_under_the_name_of_a_dead_one_at_the_real_master",
+        || same_name(Kind::Real),
+    ),
+    (
+        "real_client_under_the_name_of_a_dead_one_at_the_rust_master",
+        || same_name(Kind::Rust),
+    ),
     ("real_client_outlives_the_real_master", || {
         master_restart(Kind::Real)
     }),
@@ -183,6 +193,44 @@ fn client_restart(kind: Kind) {
     assert_eq!(store.get("k", range(2 * MIB, MIB)), MIB);
     assert!(store.has(range(2 * MIB, MIB), 2));
     store.close();
+}
+
+/// A node that dies and is started again under its old name, as deployments do that give names and ports: while the master lists what
+/// the dead one had, the new one takes those addresses for its own memory, and reading them ends its process (or brings whatever lies there).
+fn same_name(kind: Kind) {
+    let host = Host::start(kind);
+    let metadata = MetadataServer::serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let name = free.local_addr().expect("its address").to_string();
+    drop(free);
+    let setup = || Setup {
+        local_hostname: name.clone(),
+        metadata_server: metadata.url(),
+        ..Setup::tcp(host.address().to_string(), 16 * MIB)
+    };
+    let dead = Store::set_up(setup());
+    assert_eq!(dead.put("k", range(0, MIB)), 0);
+    assert_eq!(dead.agent.kill().expect("killed").signal(), Some(9));
+
+    let again = agent();
+    let refused = again.call(&Command::Setup(setup())).expect("an answer");
+    let again = match refused.outcome.number() {
+        // What the dead one has left at the metadata server is in the way once, and goes with that.
+        Some(-600) => Store::set_up(setup()),
+        _ => Store { agent: again },
+    };
+    assert_eq!(again.is_exist("k"), 1, "nobody has noticed yet");
+    let read = Command::Get {
+        key: "k".to_owned(),
+        into: range(0, MIB),
+    };
+    match again.agent.call(&read) {
+        Err(AgentError::Gone { status, .. }) => {
+            assert_eq!(status.and_then(|status| status.signal()), Some(11), "SIGSEGV");
+        }
+        // Something of its own lies there by chance: it is told as the object.
+        lives => assert_eq!(lives.ok().and_then(|reply| reply.outcome.number()), Some(1 << 20)),
+    }
 }
 
 /// A master that is started anew knows nobody; its clients mount again by themselves.
