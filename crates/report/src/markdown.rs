@@ -5,6 +5,7 @@ pub(crate) mod table;
 mod timeline;
 
 use crate::escape::{block, code, prose, sentence};
+use crate::model::Answer;
 use crate::{Postmortem, Touched, Watched};
 use moonquake_clock::Span;
 use moonquake_judge::Status;
@@ -250,11 +251,11 @@ pub(crate) fn buffer_says(watched: &Watched, not_reproduced: bool) -> &'static s
 
 /// The answer in bold where it is not the quiet one.
 fn touched_word(watched: &Watched) -> &'static str {
-    match watched.touched {
-        Touched::No if !watched.late_by_others.is_empty() => "**late, by others**",
-        Touched::No => "no",
-        Touched::Yes => "**yes**",
-        Touched::CouldNotSee => "**could not see**",
+    match Answer::from(watched) {
+        Answer::LateByOthers => "**late, by others**",
+        Answer::No => "no",
+        Answer::Yes => "**yes**",
+        Answer::CouldNotSee => "**could not see**",
     }
 }
 

@@ -174,6 +174,28 @@ pub struct Watched {
     pub life: Vec<LifeRow>,
 }
 
+/// The answer in one word, for a line about a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    No,
+    Yes,
+    CouldNotSee,
+    /// No failed operation touched it, but others did when it was not theirs.
+    LateByOthers,
+}
+
+impl From<&Watched> for Answer {
+    fn from(watched: &Watched) -> Answer {
+        match watched.touched {
+            Touched::Yes => Answer::Yes,
+            _ if !watched.late_by_others.is_empty() => Answer::LateByOthers,
+            Touched::No => Answer::No,
+            Touched::CouldNotSee => Answer::CouldNotSee,
+        }
+    }
+}
+
 /// The most events of a life that a page spells out; JSON has all of them.
 const MAX_LIFE: usize = 12;
 

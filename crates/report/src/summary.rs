@@ -1,6 +1,7 @@
 //! One line for a terminal, one object for a machine.
 
-use crate::{Postmortem, Touched};
+use crate::Postmortem;
+use crate::model::Answer;
 use moonquake_scenario::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,7 +79,7 @@ pub fn json_run(postmortem: &Postmortem) -> String {
             .buffer
             .watched
             .iter()
-            .map(|watched| (watched.name.as_str(), watched.touched))
+            .map(|watched| (watched.name.as_str(), Answer::from(watched)))
             .collect(),
         evidence_sha256: &postmortem.run.evidence_sha256,
         replay: &postmortem.replay,
@@ -100,7 +101,7 @@ struct RunLine<'a> {
     failed_unclaimed: &'a [String],
     claimed_unfailed: &'a [String],
     failed: Vec<&'a str>,
-    buffer: BTreeMap<&'a str, Touched>,
+    buffer: BTreeMap<&'a str, Answer>,
     evidence_sha256: &'a str,
     replay: &'a str,
 }

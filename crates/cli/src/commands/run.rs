@@ -81,8 +81,8 @@ fault strikes; `record.md` has the records of all runs, with what was not reprod
 
 JSON (`--format json`) is one object. schema, moonquake (the version), engines, profiles, seed; runs, skipped, failed,
 differences, summary. Each of runs: id, path, engine, profile, seed, verdict, claimed (by the file), claim_met, failed (steps
-and invariants), failed_unclaimed, claimed_unfailed, buffer (no, yes or could not see, for each that is watched), replay,
-evidence_sha256, stable_sha256 (of what is the same in every run), postmortem (paths: html, markdown, json, record), null if
+and invariants), failed_unclaimed, claimed_unfailed, buffer (no, yes, could-not-see or
+late-by-others, for each that is watched), replay, evidence_sha256, stable_sha256 (of what is the same in every run), postmortem (paths: html, markdown, json, record), null if
 it could not be written. Each of skipped and failed: id, engine, profile, why; failed also replay. Each of differences: id,
 profile, engines, line (from 1), says (by both), is_declared (by the file). summary: scenarios, runs, as_claimed, violated
 (and not claimed), not_reproduced, failed, skipped, unwritten, differences (not declared), is_cut_short, evidence_sha256, exit_code. Fields may

@@ -85,6 +85,12 @@ fn processes(session: u32) -> Vec<u32> {
     ids.filter(is_of_it).collect()
 }
 
+/// When a process was started, in ticks of the kernel: ids begin anew some day.
+fn started(id: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
 /// The clients among them, in the order in which they were started.
 fn clients(session: u32) -> Vec<u32> {
     let is_client = |id: &u32| {
@@ -92,7 +98,7 @@ fn clients(session: u32) -> Vec<u32> {
         String::from_utf8_lossy(&line).contains("python")
     };
     let mut clients: Vec<u32> = processes(session).into_iter().filter(is_client).collect();
-    clients.sort_unstable();
+    clients.sort_unstable_by_key(|id| (started(*id), *id));
     clients
 }
 

@@ -220,6 +220,11 @@ pub trait Clients {
         Ok(())
     }
 
+    /// A process that has ended though this run has not ended it, told with what to do about it. Whatever failed, that is why.
+    fn ended(&mut self) -> Option<String> {
+        None
+    }
+
     /// A client has been told something that ends its process: waits until it is gone by itself.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::setup::{baseline, stage};
 use crate::state::{Stage, Staged};
 use moonquake_client::{BufferPlace, ByteRange};
 use moonquake_clock::{Span, Thread};
-use moonquake_evidence::{Evidence, Kind, Observer, Op};
+use moonquake_evidence::{Baseline, Evidence, Kind, Observer, Op};
 use moonquake_scenario::{
     AwaitFor, Base, Do, EngineError, Instant, Length, Plan, RunOptions, Step, Verb, What,
 };
@@ -35,14 +35,9 @@ pub fn run<P: Ports>(
 ) -> Result<Evidence, moonquake_scenario::EngineError> {
     let mut stage = stage(plan, options, ports);
     let mut baseline = baseline(&stage, engine);
-    stage.set_up()?;
-    stage.tell_ready(&baseline);
-    for step in &plan.steps {
-        stage.go_on()?;
-        stage.play(step)?;
+    if let Err(error) = stage.play_all(&baseline) {
+        return Err(stage.ports.ended().map_or(error, EngineError::Harness));
     }
-    // Operations beside the timeline that no step awaits still get their end.
-    stage.settle()?;
     stage.log_unbound();
     baseline.real_time = stage.ports.real_time();
     Ok(stage.log.finish(baseline))
@@ -59,6 +54,17 @@ pub(crate) fn ended(outcome: &str, note: Option<String>) -> Kind {
 }
 
 impl<P: Ports> Stage<'_, P> {
+    fn play_all(&mut self, baseline: &Baseline) -> Staged<()> {
+        self.set_up()?;
+        self.tell_ready(baseline);
+        for step in &self.plan.steps {
+            self.go_on()?;
+            self.play(step)?;
+        }
+        // Operations beside the timeline that no step awaits still get their end.
+        self.settle()
+    }
+
     /// An instant on the timeline; none if its base never came to be, or if it lies before the start.
     pub(crate) fn resolve(&self, instant: &Instant) -> Option<Span> {
         let base = match &instant.base {

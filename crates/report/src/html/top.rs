@@ -33,7 +33,9 @@ fn touched_look(touched: Touched) -> (&'static str, &'static str) {
 /// The same for one buffer. Late accesses by others are no answer of `no`, and a run that proves nothing answers nothing.
 pub(super) fn answer_look(watched: &Watched, unknown: bool) -> (&'static str, &'static str) {
     match watched.touched {
-        Touched::No if !watched.late_by_others.is_empty() => ("bad", "✗ late, by others"),
+        Touched::No | Touched::CouldNotSee if !watched.late_by_others.is_empty() => {
+            ("bad", "✗ late, by others")
+        }
         Touched::No if unknown => ("na", "unknown"),
         touched => touched_look(touched),
     }

@@ -1,9 +1,10 @@
 //! The records of one invocation as one page of Markdown.
 
 use super::{Outcome, Record};
+use crate::Claim;
 use crate::escape::{code, inline, prose, sentence};
 use crate::markdown::{counted, links_into, table};
-use crate::{Claim, Touched};
+use crate::model::Answer;
 use moonquake_clock::Span;
 use moonquake_evidence::State;
 use moonquake_scenario::Verdict;
@@ -124,11 +125,11 @@ fn touched(result: &Outcome) -> String {
         return "nobody looked".to_owned();
     }
     let answers = result.buffer.watched.iter().map(|watched| {
-        let word = match watched.touched {
-            Touched::No | Touched::CouldNotSee if !watched.late_by_others.is_empty() => "**late, by others**",
-            Touched::No => "no",
-            Touched::Yes => "**yes**",
-            Touched::CouldNotSee => "could not see",
+        let word = match Answer::from(watched) {
+            Answer::LateByOthers => "**late, by others**",
+            Answer::No => "no",
+            Answer::Yes => "**yes**",
+            Answer::CouldNotSee => "could not see",
         };
         format!("{} {word}", code(&watched.name))
     });

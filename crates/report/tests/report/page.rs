@@ -56,6 +56,8 @@ fn a_late_access_by_others_is_named_in_every_answer() {
         text.contains("no failed operation touched it, but others did so late"),
         "{text}"
     );
+    let line = moonquake_report::json_run(&postmortem);
+    assert!(line.contains(r#":"late-by-others"}"#), "{line}");
 }
 
 fn all<'a>(page: &'a str, before: &str) -> BTreeSet<&'a str> {

@@ -90,8 +90,7 @@ impl<M: MasterSide> RealClients<M> {
         let taken = client
             .link
             .take_unless(what, |request| wanted(request) || aside(request), &mut gone);
-        let taken = taken.map_err(|error| self.parted(actor, what, &error));
-        self.unless_ended(taken)
+        taken.map_err(|error| self.parted(actor, what, &error))
     }
 
     /// The client did something else than its model.

@@ -20,10 +20,13 @@ pub(crate) fn ended_by_itself(name: &str, status: ExitStatus) -> String {
 }
 
 impl<M: MasterSide> RealClients<M> {
-    /// Who has ended, if anybody has.
+    /// Who has ended, if anybody has, and what to do about it.
     pub(super) fn ended(&self) -> Option<String> {
-        let clients = self.clients.iter();
-        of_clients(clients.map(|(name, client)| (name.as_str(), client))).or_else(|| self.master.ended())
+        let clients = self.clients.iter().map(|(name, client)| (name.as_str(), client));
+        let ended = of_clients(clients).or_else(|| self.master.ended())?;
+        Some(format!(
+            "{ended}: it crashed, or somebody else ended it. Run it again; if it ends again, look at its last words"
+        ))
     }
 
     /// Looks whether all live that should.
@@ -31,17 +34,6 @@ impl<M: MasterSide> RealClients<M> {
     /// # Errors
     /// Who does not.
     pub(super) fn all_live(&self) -> PortResult<()> {
-        self.ended().map_or(Ok(()), |ended| Err(cannot_go_on(&ended)))
+        self.ended().map_or(Ok(()), |ended| Err(PortError(ended)))
     }
-
-    /// The error, unless a process has ended: then that is the error.
-    pub(super) fn unless_ended<T>(&self, done: PortResult<T>) -> PortResult<T> {
-        done.map_err(|error| self.ended().map_or(error, |ended| cannot_go_on(&ended)))
-    }
-}
-
-fn cannot_go_on(ended: &str) -> PortError {
-    PortError(format!(
-        "{ended}: it crashed, or somebody else ended it. Run it again; if it ends again, look at its last words"
-    ))
 }

@@ -106,9 +106,7 @@ impl<M: MasterSide> RealClients<M> {
         let Some(ticket) = client.setup.take() else {
             return Ok(());
         };
-        let reply = client.agent.wait(&ticket, LIMIT).map_err(PortError::new);
-        let reply = self.unless_ended(reply)?;
-        let client = self.client(actor)?;
+        let reply = client.agent.wait(&ticket, LIMIT).map_err(PortError::new)?;
         match reply.outcome.number() {
             Some(0) => Ok(()),
             _ => Err(PortError(format!(
@@ -189,8 +187,7 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(());
         };
         client.page.set_clocks(now);
-        let fired = client.page.await_timers(LIMIT).map_err(PortError::new);
-        self.unless_ended(fired)
+        client.page.await_timers(LIMIT).map_err(PortError::new)
     }
 
     /// Stops or continues its process.

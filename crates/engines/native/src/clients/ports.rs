@@ -40,6 +40,10 @@ impl<M: MasterSide> Clients for RealClients<M> {
         self.begin(begun)
     }
 
+    fn ended(&mut self) -> Option<String> {
+        RealClients::ended(self)
+    }
+
     fn await_exit(&mut self, actor: &str) -> PortResult<()> {
         self.await_end(actor)
     }

@@ -319,14 +319,13 @@ impl<M: MasterSide> RealClients<M> {
         };
         let word = if spec.write { "write" } else { "read" };
         let what = format!("a {word} of {} bytes at {}", spec.size, spec.owner);
-        let taken = relay.take(&what, wanted, &mut gone).map_err(|error| {
+        let id = relay.take(&what, wanted, &mut gone).map_err(|error| {
             let words = agent.map(|agent| agent.stderr_tail()).unwrap_or_default();
             PortError(format!(
                 "the unmodified client {} parts from its model, which wants {what} next: {error}\n{words}",
                 spec.actor
             ))
-        });
-        let id = self.unless_ended(taken)?;
+        })?;
         self.near_opens(spec, id)?;
         Ok(id)
     }

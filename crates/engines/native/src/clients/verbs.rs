@@ -408,8 +408,7 @@ impl<M: MasterSide> RealClients<M> {
                 "the unmodified client {actor} parts from its model, for which {} is over now ({predicted}): {error}",
                 verb.name()
             ))
-        });
-        let reply = self.unless_ended(reply)?;
+        })?;
         let told = told(verb, &reply.outcome, predicted)?;
         self.sessions.over(&actor, &key, verb, &told.outcome);
         Ok(Some(told))
