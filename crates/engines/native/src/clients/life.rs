@@ -11,9 +11,13 @@ use moonquake_protocol::{Request, Uuid};
 use moonquake_stage::{ClientStart, Identity, PortError, PortResult};
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 /// What the client's log says before its id. Mirrors `client_service.cpp:Client`.
 const ID_MARK: &str = "client_id=";
+
+/// How long nobody looks whether a process lives that should answer.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl<M: MasterSide> RealClients<M> {
     /// Starts a client, up to its MountSegment if it is a node, else until it is set up.
@@ -187,7 +191,15 @@ impl<M: MasterSide> RealClients<M> {
             return Ok(());
         };
         client.page.set_clocks(now);
-        client.page.await_timers(LIMIT).map_err(PortError::new)
+        let end = Instant::now() + LIMIT;
+        // Of a process that ends meanwhile no word comes.
+        while let Err(problem) = client.page.await_timers(LOOK_EVERY) {
+            self.all_live()?;
+            if Instant::now() >= end {
+                return Err(PortError::new(problem));
+            }
+        }
+        Ok(())
     }
 
     /// Stops or continues its process.
