@@ -9,7 +9,14 @@ use std::process::ExitStatus;
 pub(super) fn of_clients<'a>(clients: impl Iterator<Item = (&'a str, &'a RealClient)>) -> Option<String> {
     let mut ended = clients.filter_map(|(name, client)| {
         let status = client.agent.exit_status().ok().flatten()?;
-        Some(ended_by_itself(name, status))
+        let ended = ended_by_itself(name, status);
+        Some(if client.closing {
+            format!(
+                "{ended}, after the call of its close: the release does not survive that under other calls"
+            )
+        } else {
+            ended
+        })
     });
     ended.next()
 }
