@@ -73,20 +73,10 @@ fn requests(request: &Request) -> Vec<Request> {
         }
     };
     let entries = match request {
-        Request::BatchPutStart { keys, .. }
-        | Request::BatchUpsertStart { keys, .. }
-        | Request::BatchPutRevoke { keys, .. }
-        | Request::BatchUpsertRevoke { keys, .. }
-        | Request::BatchGetReplicaList { keys, .. }
-        | Request::BatchExistKey { keys, .. }
-        | Request::BatchRemove { keys, .. } => keys.len(),
-        Request::BatchPutEnd { object_metas, .. } | Request::BatchUpsertEnd { object_metas, .. } => {
-            object_metas.len()
-        }
         Request::BatchReplicaClear { object_keys, .. } => object_keys.len(),
         Request::ReMountSegment { segments, .. } => segments.len(),
         Request::CopyStart { tgt_segments, .. } => tgt_segments.len(),
-        _ => 0,
+        batch => batch.batch_keys().map_or(0, |keys| keys.len()),
     };
     for entry in (0..entries).rev() {
         push(&|changed| drop_entry(changed, entry));
